@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,5 +265,48 @@ func TestConditionsThatMayBeNull(t *testing.T) {
 			continue
 		}
 		require.Contains(t, found, warned, step)
+	}
+}
+
+const branches = `name: w
+version: "1"
+params: {k: {enum: [a, b, c], required: true}, x: {type: boolean, default: true}, y: {type: boolean, default: true}, n: {type: integer, default: 1}, open: {}}
+steps:
+  - {id: t, call: llm.generate, input_template: {task: x}, capture_as: t, success_schema: {type: object, required: [kind], properties: {kind: {enum: [p, q, r]}, may: {enum: [p, q]}}}}
+  - {id: s1, when: '%s', call: far.open, capture_as: r1}
+  - {id: s2, when: '%s', call: far.open, capture_as: r2}
+  - {id: s3, when: '%s', call: far.open, capture_as: r3}
+  - {id: z, call: llm.generate, input_template: {task: "{{ %s }}", of: "{{ [t, params] }}"}}
+outputs: {all: "{{ [r1, r2, r3] }}"}
+`
+
+// Branches of which one runs in any case are joined without a warning, however many there
+// are; where none may run, there is one.
+func TestBranchesOfWhichOneRuns(t *testing.T) {
+	const joined = "r1 ?? r2 ?? r3"
+	for _, c := range [][4]string{
+		{`params.k == "a"`, `k == "b"`, `"c" == params.k`, joined},
+		{`params.k == "a"`, `k == "b"`, `"c" == params.k`, `k == 'a' ? r1 : k == 'b' ? r2 : r3`},
+		{`params.k == "a"`, `k == "b"`, `k not in ["a", "b"]`, `r1?.x ?? r2?.x ?? r3.x`},
+		{`params.k == "a"`, `k == "b" and x`, `k == "c" or k == "b" and not x`, joined},
+		{`t.kind == "p"`, `t.kind == "q"`, `t.kind == "r"`, joined},
+		{`t.kind == "p"`, `t.kind in ["q", "r"]`, `false`, "r1 ?? r2"},
+		{`params.x`, `!params.x and y`, `!x and not y`, joined},
+		{`params.n > 5`, `n <= 5 and n > 2`, `n <= 2`, joined},
+		{`params.n > 2 and x`, `params.n <= 2 or !params.x`, `false`, "r1 ?? r2"},
+	} {
+		found := lines(report(t, fmt.Sprintf(branches, c[0], c[1], c[2], c[3])))
+		require.Empty(t, slices.DeleteFunc(found, func(line string) bool { return !strings.Contains(line, "may be skipped") }), c)
+	}
+	for _, c := range [][4]string{
+		{`params.k == "a"`, `k == "b"`, `false`, "r1 ?? r2"},
+		{`params.k == "a"`, `k == "b" and x`, `k == "c"`, joined},
+		{`t?.may == "p"`, `t?.may == "q"`, `false`, "r1 ?? r2"},
+		{`params.open == "a"`, `params.open == "b"`, `params.open == "c"`, joined},
+		{`params.x`, `!params.x and y`, `!x and n > 1`, joined},
+		{`params.x or y`, `x and y`, `!x or n > 1`, `x ? r2 : r1`},
+	} {
+		found := lines(report(t, fmt.Sprintf(branches, c[0], c[1], c[2], c[3])))
+		require.True(t, slices.ContainsFunc(found, func(line string) bool { return strings.Contains(line, "may be skipped") }), c)
 	}
 }

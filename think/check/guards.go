@@ -106,14 +106,7 @@ func followsFrom(facts []fact, node ast.Node, holds bool) bool {
 			return true
 		}
 	}
-	wording, positive := locals(nil).condition(node)
-	if slices.ContainsFunc(facts, func(known fact) bool {
-		other, same := known.locals.condition(known.node)
-		return wording == other && (positive == holds) == (same == known.holds)
-	}) {
-		return true
-	}
-	return isDecided(facts, node, holds)
+	return entails(facts, node, holds) || isDecided(facts, node, holds)
 }
 
 // isDecided reports whether the values that facts give decide a condition.

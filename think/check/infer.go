@@ -350,7 +350,7 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	}
 	index, constant := indexOf(l.Key)
 	switch {
-	case neverIndex(l.Key):
+	case i.neverIndex(l.Key):
 		i.report(l.At, "", "%s cannot be indexed with %s", subject(said), l.Key)
 	case constant && of.kinds&(list|text) == 0:
 		i.report(l.At, "", "%s is %s and has no items", subject(said), of.kinds&^null)
@@ -367,15 +367,14 @@ func (i *inference) member(of *Type, l expression.Link, said string) *Type {
 	return anything
 }
 
-// neverIndex reports whether neither a list nor a map has an item of that name.
-func neverIndex(property ast.Node) bool {
-	switch n := property.(type) {
-	case *ast.BoolNode, *ast.NilNode:
-		return true
-	case *ast.FloatNode:
-		return n.Value != math.Trunc(n.Value)
+// neverIndex reports whether neither a list nor a map has an item of that name, which may
+// be computed from what the expression says.
+func (i *inference) neverIndex(key ast.Node) bool {
+	found := assumption{}.guessOf(fact{node: key, locals: i.values})
+	if number, is := found.value.(float64); is {
+		return number != math.Trunc(number)
 	}
-	return false
+	return found.known && kindOf(found.value)&(number|text) == 0
 }
 
 // element returns the type of one item of a list, or character of a string.

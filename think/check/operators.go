@@ -92,8 +92,7 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 		return i.logical(n)
 	case "??":
 		left := i.node(n.Left, true).withoutNull()
-		isAbsent := &ast.BinaryNode{Operator: "==", Left: &ast.BinaryNode{Operator: "??", Left: n.Left, Right: &ast.NilNode{}}, Right: &ast.NilNode{}}
-		return join(left, i.inferUnder(isAbsent, true, n.Right, soft))
+		return join(left, i.inferUnder(isAbsent(n.Left), true, n.Right, soft))
 	case "==", "!=":
 		i.compare(n)
 		return ofBool
@@ -117,6 +116,14 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 	i.need(n.Left, number, "the left side of "+n.Operator)
 	i.need(n.Right, number, "the right side of "+n.Operator)
 	return ofNumber
+}
+
+// isAbsent returns the condition that a value is null, each in a chain of ??.
+func isAbsent(node ast.Node) ast.Node {
+	if chain, is := node.(*ast.BinaryNode); is && chain.Operator == "??" {
+		return &ast.BinaryNode{Operator: "and", Left: isAbsent(chain.Left), Right: isAbsent(chain.Right)}
+	}
+	return &ast.BinaryNode{Operator: "==", Left: &ast.BinaryNode{Operator: "??", Left: node, Right: &ast.NilNode{}}, Right: &ast.NilNode{}}
 }
 
 // logical also knows that the right side is reached only after the left one was

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/expr-lang/expr/ast"
+
 	"savant/fault"
 	"savant/think/flow"
 )
@@ -50,14 +52,18 @@ func reasonOf(id string, reason flow.Skip) string {
 // sameCondition reports whether a step's own condition is false whenever the condition
 // of a reason is.
 func sameCondition(step *flow.Step, reason flow.Skip) bool {
-	return step.When != nil && follows(factsOf(step.When), reason)
+	return step.When != nil && follows(factsOf(step.When), reason, nil)
 }
 
-// follows reports whether facts say that the condition of a reason held.
-func follows(facts []fact, reason flow.Skip) bool {
+// follows reports whether facts say that the condition of a reason held. domains tells of
+// the values that it compares; nil for nothing.
+func follows(facts []fact, reason flow.Skip, domains func(ast.Node) []fact) bool {
 	if reason.Failed {
 		return false
 	}
 	when, err := reason.By.When.Parse()
+	if err == nil && domains != nil {
+		facts = append(domains(when), facts...)
+	}
 	return err == nil && followsFrom(facts, when, true)
 }
