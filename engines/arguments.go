@@ -201,11 +201,7 @@ func readArguments(args json.RawMessage) (map[string]json.RawMessage, json.RawMe
 // sent, and reports whether it changed anything.
 func (in *inputs) convert(values map[string]any, sent map[string]json.RawMessage) (changed bool, err error) {
 	for name, value := range values {
-		declared := in.properties[name]
-		if declared == nil {
-			declared = in.root["additionalProperties"]
-		}
-		meant, differs := schemas.Convert(in.root, declared, value)
+		meant, differs := schemas.ConvertMember(in.root, name, value)
 		if !differs {
 			continue
 		}

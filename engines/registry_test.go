@@ -119,7 +119,11 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 		"n":{"type":"integer"},"b":{"type":"boolean"},"f":{"type":"number"},"s":{"type":"string"},"either":{"type":["integer","string"]},"maybe":{"anyOf":[{"type":"integer"},{"type":"null"}]},
 		"both":{"anyOf":[{"type":"integer"},{"type":"string"}]},"list":{"type":"array","items":{"type":"integer"}},"flags":{"type":"array","items":{"type":"boolean"}},"l":{"$ref":"#/$defs/L"},
 		"o":{"$ref":"#/$defs/O"},"map":{"type":"object","additionalProperties":{"type":"integer"}},"of":{"enum":[1,2]},"word":{"enum":["1","2"]},"any":{},"all":{"allOf":[{"type":"integer"}]},
-		"pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":{"type":"number"}}},"additionalProperties":{"type":"integer"}}`
+		"pair":{"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":{"type":"number"}},
+		"beside":{"$ref":"#/$defs/O","properties":{"q":{"type":"integer"}}},"sum":{"allOf":[{"$ref":"#/$defs/O"},{"properties":{"b":{"type":"boolean"}}}],"properties":{"f":{"type":"number"}}},"least":{"allOf":[{"type":"integer"},{"minimum":1}]},
+		"shape":{"oneOf":[{"type":"object","properties":{"kind":{"const":"round"},"r":{"type":"integer"}}},{"type":"object","properties":{"kind":{"const":"named"},"r":{"type":"string"}}}]},
+		"same":{"oneOf":[{"type":"object","properties":{"kind":{"const":1},"r":{"type":"integer"}}},{"type":"object","properties":{"kind":{"const":2},"r":{"type":"integer"}}}]},"free":{"anyOf":[true,{"type":"integer"}]}},
+		"patternProperties":{"^s_":{"type":"string"},"^l_":{"$ref":"#/$defs/L"}},"additionalProperties":{"type":"integer"}}`
 	tool := engines.Tool{Name: "x.echo", Description: "Repeats.", Input: json.RawMessage(schema),
 		Call: func(_ context.Context, _ engines.Call, args json.RawMessage) (any, error) { return args, nil }}
 	table := registry(t, nil, tool)
@@ -128,6 +132,9 @@ func TestTextsThatStandForAValueAreConverted(t *testing.T) {
 		`{"s":"2"}`: `{"s":"2"}`, `{"either":"2"}`: `{"either":"2"}`, `{"both":"2"}`: `{"both":"2"}`, `{"maybe":"2"}`: `{"maybe":2}`, `{"of":"2"}`: `{"of":2}`, `{"word":"2"}`: `{"word":"2"}`,
 		`{"list":["1",2]}`: `{"list":[1,2]}`, `{"list":"[1,\"2\"]"}`: `{"list":[1,2]}`, `{"flags":["true",false]}`: `{"flags":[true,false]}`, `{"l":"[\"7\"]"}`: `{"l":[7]}`,
 		`{"o":"{\"n\":\"3\",\"s\":\"4\"}"}`: `{"o":{"n":3,"s":"4"}}`, `{"o":{"n":"3"}}`: `{"o":{"n":3}}`, `{"map":{"a":"1"}}`: `{"map":{"a":1}}`, `{"any":"1","n":"1"}`: `{"any":"1","n":1}`,
+		`{"s_a":"2","l_a":"[\"1\"]","a":"3"}`: `{"s_a":"2","l_a":[1],"a":3}`, `{"beside":{"n":"1","q":"2","s":"3"}}`: `{"beside":{"n":1,"q":2,"s":"3"}}`,
+		`{"sum":{"n":"1","b":"true","f":"1.5","s":"1"}}`: `{"sum":{"n":1,"b":true,"f":1.5,"s":"1"}}`, `{"least":"5"}`: `{"least":5}`, `{"shape":{"kind":"round","r":"5"}}`: `{"shape":{"kind":"round","r":5}}`,
+		`{"shape":{"kind":"named","r":"5"}}`: `{"shape":{"kind":"named","r":"5"}}`, `{"same":{"kind":2,"r":"5"}}`: `{"same":{"kind":2,"r":5}}`, `{"free":"5","n":"1"}`: `{"free":"5","n":1}`,
 		`{"pair":["1","true","2.5"]}`: `{"pair":[1,true,2.5]}`, `{"pair":"[\"1\"]"}`: `{"pair":[1]}`,
 	} {
 		result, err := table.Invoke(t.Context(), engines.Call{}, "x.echo", json.RawMessage(args))

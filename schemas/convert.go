@@ -3,6 +3,7 @@ package schemas
 import (
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,12 @@ import (
 // references begin at root.
 func Convert(root map[string]any, schema, value any) (meant any, differs bool) {
 	return converter{root}.convert(schema, value, 0)
+}
+
+// ConvertMember is Convert for a member of an object that has to fit the root.
+func ConvertMember(root map[string]any, name string, value any) (meant any, differs bool) {
+	c := converter{root}
+	return c.convert(memberOf(c.alternatives(root, 0), name), value, 0)
 }
 
 // ConvertBy is Convert for a schema as it is written; one that is none means nothing else.
@@ -48,6 +55,7 @@ func (c converter) convert(schema, value any, depth int) (meant any, differs boo
 		return orElse(list != nil, list, value)
 	case map[string]any:
 		var object map[string]any
+		forms = chosen(forms, sent)
 		for name, member := range sent {
 			if inner, is := c.convert(memberOf(forms, name), member, depth+1); is {
 				if object == nil {
@@ -135,28 +143,93 @@ func kindsOf(schema map[string]any) []string {
 	return kinds
 }
 
-// alternatives returns the schemas of which a value must fit one: what anyOf, oneOf, $ref
-// and an allOf of one lead to.
-func (c converter) alternatives(schema any, depth int) (forms []map[string]any) {
+// maxForms bounds the alternatives of a schema.
+const maxForms = 50
+
+// combining are the keywords that lead to further schemas for the same value.
+var combining = []string{"$ref", "allOf", "anyOf", "oneOf"}
+
+// alternatives returns the schemas of which a value must fit one: the schema with what $ref,
+// each part of allOf and one of anyOf and oneOf add to it. It returns none where there are
+// too many.
+func (c converter) alternatives(schema any, depth int) []map[string]any {
 	object, _ := schema.(map[string]any)
-	if object == nil || depth > maxConverted {
+	switch {
+	case schema == true:
+		return []map[string]any{{}}
+	case object == nil, depth > maxConverted:
 		return nil
 	}
+	own := maps.Clone(object)
+	maps.DeleteFunc(own, func(keyword string, _ any) bool { return slices.Contains(combining, keyword) })
+	forms := []map[string]any{own}
 	if reference, is := object["$ref"].(string); is {
-		return c.alternatives(Definition(c.root, reference), depth+1)
+		forms = combine(forms, c.alternatives(Definition(c.root, reference), depth+1))
 	}
-	if parts, is := object["allOf"].([]any); is && len(parts) == 1 && object["type"] == nil {
-		return c.alternatives(parts[0], depth+1)
+	parts, _ := object["allOf"].([]any)
+	for _, each := range parts {
+		forms = combine(forms, c.alternatives(each, depth+1))
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		if list, is := object[keyword].([]any); is && object["type"] == nil {
-			for _, each := range list {
-				forms = append(forms, c.alternatives(each, depth+1)...)
+		list, is := object[keyword].([]any)
+		if !is {
+			continue
+		}
+		var either []map[string]any
+		for _, each := range list {
+			either = append(either, c.alternatives(each, depth+1)...)
+		}
+		forms = combine(forms, either)
+	}
+	return forms
+}
+
+// combine returns each schema with each of the others, as far as both say what a value is.
+func combine(forms, others []map[string]any) (all []map[string]any) {
+	if len(forms)*len(others) > maxForms {
+		return nil
+	}
+	for _, form := range forms {
+		for _, other := range others {
+			both := maps.Clone(form)
+			for keyword, said := range other {
+				before, twice := form[keyword]
+				members, isMap := before.(map[string]any)
+				more, same := said.(map[string]any)
+				switch {
+				case !twice:
+					both[keyword] = said
+				case isMap && same && (keyword == "properties" || keyword == "patternProperties"):
+					merged := maps.Clone(more)
+					maps.Copy(merged, members)
+					both[keyword] = merged
+				}
 			}
-			return forms
+			all = append(all, both)
 		}
 	}
-	return []map[string]any{object}
+	return all
+}
+
+// chosen returns the alternatives that the members of an object leave, whose constants tell
+// them apart; all where none is left.
+func chosen(forms []map[string]any, object map[string]any) []map[string]any {
+	left := slices.DeleteFunc(slices.Clone(forms), func(form map[string]any) bool {
+		properties, _ := form["properties"].(map[string]any)
+		for name, member := range properties {
+			described, _ := member.(map[string]any)
+			constant, is := described["const"]
+			sent, has := object[name]
+			if is && has && jsonvalue.Kind(sent) == jsonvalue.Kind(constant) && string(jsonvalue.Encoded(sent)) != string(jsonvalue.Encoded(constant)) {
+				return true
+			}
+		}
+		return false
+	})
+	if len(left) == 0 {
+		return forms
+	}
+	return left
 }
 
 // Definition returns what a reference within a schema leads to, such as "#/$defs/name";
@@ -174,8 +247,9 @@ func Definition(root map[string]any, reference string) any {
 	return at
 }
 
-// itemOf returns the schema of an item of a list, where one alternative says so.
-func itemOf(forms []map[string]any, index int) (item any) {
+// itemOf returns the schema of an item of a list.
+func itemOf(forms []map[string]any, index int) any {
+	var items []any
 	for _, form := range forms {
 		found := form["items"]
 		prefix, _ := form["prefixItems"].([]any)
@@ -185,30 +259,39 @@ func itemOf(forms []map[string]any, index int) (item any) {
 		if index < len(prefix) {
 			found = prefix[index]
 		}
-		if found != nil {
-			if item != nil {
-				return nil
-			}
-			item = found
-		}
+		items = append(items, found)
 	}
-	return item
+	return either(items)
 }
 
-// memberOf returns the schema of a member of an object, where one alternative says so.
-func memberOf(forms []map[string]any, name string) (member any) {
+// memberOf returns the schema of a member of an object.
+func memberOf(forms []map[string]any, name string) any {
+	var members []any
 	for _, form := range forms {
 		properties, _ := form["properties"].(map[string]any)
-		found := properties[name]
-		if found == nil {
+		found, declared := properties[name]
+		patterns, _ := form["patternProperties"].(map[string]any)
+		for _, each := range slices.Sorted(maps.Keys(patterns)) {
+			if matcher, err := regexp.Compile(each); !declared && err == nil && matcher.MatchString(name) {
+				found, declared = patterns[each], true
+			}
+		}
+		if !declared {
 			found = form["additionalProperties"]
 		}
-		if found != nil {
-			if member != nil {
-				return nil
-			}
-			member = found
-		}
+		members = append(members, found)
 	}
-	return member
+	return either(members)
+}
+
+// either returns a schema for a value that has to fit one of those that are there.
+func either(found []any) any {
+	found = slices.DeleteFunc(found, func(schema any) bool { return schema == nil })
+	switch len(found) {
+	case 0:
+		return nil
+	case 1:
+		return found[0]
+	}
+	return map[string]any{"anyOf": found}
 }

@@ -17,7 +17,8 @@ const defaultPart = 3000
 
 // Part is a part of a long value.
 type Part struct {
-	// Bytes is the size of the whole, Offset where Text begins in it.
+	// Bytes is the size of the whole, Offset where Text begins in it: before the offset that
+	// was asked for where that is inside a character.
 	Bytes  int    `json:"bytes"`
 	Offset int    `json:"offset"`
 	Text   string `json:"text"`
@@ -101,11 +102,14 @@ func partOf(data []byte, offset, limit int) (*Part, error) {
 	if offset > len(data) {
 		return nil, fault.New(fault.InvalidParams, "offset: expected at most %d, the size of the value, got %d", len(data), offset)
 	}
+	for back := 0; offset > 0 && offset < len(data) && !utf8.RuneStart(data[offset]) && back < utf8.UTFMax-1; back++ {
+		offset-- // the part begins with the character that the offset is in
+	}
 	end := offset + min(limit, len(data)-offset)
 	for len(jsonvalue.Encoded(string(data[offset:end]))) > maxEscaped {
 		end = offset + (end-offset)/2 // what must be escaped is longer in a reply
 	}
-	for end < len(data) && end > offset && !utf8.RuneStart(data[end]) {
+	for back := 0; end < len(data) && !utf8.RuneStart(data[end]) && back < utf8.UTFMax-1; back++ {
 		end-- // no character is taken apart
 	}
 	part := &Part{Bytes: len(data), Offset: offset, Text: string(data[offset:end])}

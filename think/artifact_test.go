@@ -52,3 +52,32 @@ func TestArtifactsAreReadInParts(t *testing.T) {
 	_, err = engine.StateGet(t.Context(), think.StateGetInput{})
 	require.ErrorIs(t, err, fault.InvalidParams)
 }
+
+// An offset inside a character means the part that begins with it; bytes that are no text
+// are read to their end.
+func TestAPartBeginsWithACharacter(t *testing.T) {
+	t.Parallel()
+	engine := think.New(think.Options{Library: library.New(), Store: statetest.NewMemory()})
+	defer engine.Close()
+	digest, err := engine.Store.PutArtifact(t.Context(), []byte("aé😀b"))
+	require.NoError(t, err)
+	for offset, want := range map[int]think.Part{
+		0: {Text: "aé", Next: 3}, 2: {Offset: 1, Text: "é", Next: 3}, 3: {Offset: 3, Text: "😀", Next: 7},
+		4: {Offset: 3, Text: "😀", Next: 7}, 6: {Offset: 3, Text: "😀", Next: 7}, 7: {Offset: 7, Text: "b"}, 8: {Offset: 8},
+	} {
+		part, err := engine.Artifact(t.Context(), think.ArtifactInput{Ref: digest, Offset: offset, Limit: 4})
+		require.NoError(t, err)
+		want.Bytes = 8
+		require.Equal(t, want, *part, offset)
+	}
+	raw, err := engine.Store.PutArtifact(t.Context(), []byte(strings.Repeat("\x80", 20)))
+	require.NoError(t, err)
+	for offset, parts := 0, 0; ; parts++ {
+		part, err := engine.Artifact(t.Context(), think.ArtifactInput{Ref: raw, Offset: offset, Limit: 8})
+		require.NoError(t, err)
+		require.Less(t, parts, 20, "each part goes on")
+		if offset = part.Next; offset == 0 {
+			break
+		}
+	}
+}

@@ -142,10 +142,12 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 	if err != nil {
 		return eventResult{}, err
 	}
-	if err = e.check(ctx, l, step, answer, true); errors.Is(err, fault.ValidationFailed) {
-		if meant, differs := l.meant(asked.StepID, answer); differs {
-			answer, err = meant, e.check(ctx, l, step, meant, true)
-		}
+	meant, differs, asks := l.meant(asked.StepID, answer)
+	if differs && !asks {
+		answer = meant
+	}
+	if err = e.check(ctx, l, step, answer, true); errors.Is(err, fault.ValidationFailed) && differs && asks {
+		answer, err = meant, e.check(ctx, l, step, meant, true)
 	}
 	if err != nil {
 		return eventResult{}, err
@@ -162,14 +164,21 @@ func (e *Engine) approve(ctx context.Context, asked Pending, answer any, during 
 }
 
 // meant returns what a person's answer stands for by the form of their question, and
-// whether that is another value: "3" where an integer is asked for.
-func (l *live) meant(step string, answer any) (meant any, differs bool) {
+// whether that is another value: "3" where an integer is asked for, and the object or the
+// list that a text holds where nothing asks for a text.
+func (l *live) meant(step string, answer any) (meant any, differs, asks bool) {
 	list := l.pending()
 	at := slices.IndexFunc(list, func(p Pending) bool { return p.StepID == step })
 	if at < 0 {
-		return answer, false
+		return answer, false, false
 	}
-	return schemas.ConvertBy(clientForm(list[at]).Schema, answer)
+	text, isText := answer.(string)
+	if asked := clientForm(list[at]).Schema; asked != nil || !isText {
+		meant, differs = schemas.ConvertBy(asked, answer)
+		return meant, differs, true
+	}
+	meant = schemas.Normalise(text)
+	return meant, jsonvalue.Kind(meant) != "string", false
 }
 
 // check validates an answer without applying it.

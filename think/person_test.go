@@ -137,19 +137,24 @@ params: {n: {type: integer, required: true}}
 steps:
   - {id: sure, call: human.approve, input_template: {message: "Sure?"}}
   - {id: many, call: human.ask, capture_as: many, input_template: {message: "How many?", schema: {type: object, required: [n], properties: {n: {type: integer}}}}}
-outputs: {sum: "{{ params.n + many.n }}"}
+  - {id: open, call: human.ask, capture_as: open, input_template: {message: "Anything?"}}
+outputs: {sum: "{{ params.n + many.n }}", open: "{{ open }}"}
 `)}}}),
 		Store: store, Now: time.Now, NewID: func() string { return "fresh" }})
 	t.Cleanup(func() {
 		engine.Close()
 		require.NoError(t, store.Close())
 	})
-	texts := &person{answers: []engines.Answer{accept(`{"n":"4"}`), accept(`{"approved":"true"}`), accept(`{"n":"3"}`)}}
+	texts := &person{answers: []engines.Answer{accept(`{"n":"4"}`), accept(`{"approved":"true"}`), accept(`{"n":"3"}`), accept(`{"answer":" {\"x\": [1]} "}`)}}
 	reply, err := engine.Plan(t.Context(), think.PlanInput{Caller: texts.caller(), Workflow: "meant", RunID: "r1"})
 	require.NoError(t, err)
-	require.Len(t, texts.asked, 3, "nothing is asked again")
+	require.Len(t, texts.asked, 4, "nothing is asked again")
 	require.True(t, reply.Done)
-	require.Equal(t, `{"sum":7}`, wire(t, reply.Outputs))
+	require.Equal(t, `{"open":{"x":[1]},"sum":7}`, wire(t, reply.Outputs))
+	words := &person{answers: []engines.Answer{accept(`{"n":4}`), accept(`{"approved":true}`), accept(`{"n":3}`), accept(`{"answer":" [x] 12 "}`)}}
+	reply, err = engine.Plan(t.Context(), think.PlanInput{Caller: words.caller(), Workflow: "meant", RunID: "r3"})
+	require.NoError(t, err)
+	require.Equal(t, `{"open":" [x] 12 ","sum":7}`, wire(t, reply.Outputs), "a text stays as it is")
 	no := &person{answers: []engines.Answer{accept(`{"n":"4"}`), accept(`{"approved":"false"}`)}}
 	reply, err = engine.Plan(t.Context(), think.PlanInput{Caller: no.caller(), Workflow: "meant", RunID: "r2"})
 	require.NoError(t, err)

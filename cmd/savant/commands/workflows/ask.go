@@ -100,7 +100,7 @@ func (q *questions) askField(ctx context.Context, f *form.Field) error {
 		return q.askValue(ctx, f)
 	}
 	if !f.Required {
-		fill, err := q.Typed.Confirm(ctx, q.Stdin, q.Stdout, label(f)+": fill in its fields?")
+		fill, err := q.wants(ctx, f)
 		if err != nil || !fill {
 			return err
 		}
@@ -112,6 +112,25 @@ func (q *questions) askField(ctx context.Context, f *form.Field) error {
 		}
 	}
 	return nil
+}
+
+// wants asks whether the fields of a group are to be filled in. What is neither yes nor no
+// was meant as a value, and is asked for again.
+func (q *questions) wants(ctx context.Context, group *form.Field) (bool, error) {
+	for range 1 + maxMisfits {
+		said, err := q.Typed.Ask(ctx, q.Stdin, q.Stdout, label(group)+": fill in its fields? [y/N] ")
+		switch strings.ToLower(said) {
+		case "y", "yes":
+			return true, err
+		case "", "n", "no":
+			return false, err
+		}
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprintln(q.Stdout, "Answer y or n: y asks for each field.")
+	}
+	return false, terminal.ErrNoAnswer
 }
 
 // askValue asks for one value until it fits. An empty line takes the default, or omits
