@@ -12,11 +12,14 @@ import (
 // case is ignored, Unicode has two further letters for s and k.
 func assignments(secret func(r *scanner, at, end int) span) []word {
 	var list []word
-	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials"} {
+	for _, text := range []string{"token", "key", "secret", "password", "passwd", "passphrase", "authorization", "cookie", "credential", "credentials", "secret_key_base"} {
 		list = append(list, word{text: text, fold: true, secret: secret})
 	}
 	for _, text := range []string{"_PASS", "_PWD"} { // of a variable, and no step of a compiler
 		list = append(list, word{text: text, secret: secret})
+	}
+	for _, text := range weakNames {
+		list = append(list, word{text: text, fold: true, secret: secret})
 	}
 	for _, text := range []string{"\u212a", "\u017fec", "a\u017f", "s\u017f", "e\u017f", "l\u017f"} {
 		list = append(list, word{text: text, fold: true, secret: func(*scanner, int, int) span { return span{} }})
@@ -30,7 +33,11 @@ func namesSecret(text string, at, end int) bool {
 	if end < len(text) && keyBytes[text[end]] {
 		return false
 	}
-	if word := text[at:end]; !strings.EqualFold(word, "key") && !strings.EqualFold(word, "token") {
+	word := text[at:end]
+	if isWeak(word) {
+		return at == 0 || !isLower(text[at-1]) || isUpper(text[at])
+	}
+	if !strings.EqualFold(word, "key") && !strings.EqualFold(word, "token") {
 		return true
 	}
 	from := at
@@ -45,7 +52,7 @@ type value struct {
 	span
 	// quoted: the value is in quotes. The sign is ":" (colon) or ":=" or "=>"
 	// (defines), with spaces beside it (spaced).
-	quoted, colon, defines, spaced bool
+	quoted, colon, defines, spaced, weak bool
 }
 
 // assignment reads what follows a name: an optional closing quote, a sign (: = :=
@@ -57,9 +64,16 @@ func assignment(r *scanner, end int) (value, bool) {
 	}
 	at = r.quote(at)
 	at = r.valueMember(end, at)
+	if at > end && r.has(at, subscript) { // env["NAME"] = …
+		at++
+	}
 	sign := r.run(at, spaces)
-	at = r.run(sign, signs)
+	if strings.HasPrefix(r.text[sign:], "?=") {
+		sign++
+	}
 	var v value
+	before := at
+	at = r.run(sign, signs)
 	switch r.text[sign:at] {
 	case ":":
 		v.colon = true
@@ -67,11 +81,20 @@ func assignment(r *scanner, end int) (value, bool) {
 		v.defines = true
 	case "=":
 	default:
-		return v, false
+		if at = r.weakSign(before); at == before {
+			return v, false
+		}
+		v.weak = true
 	}
 	from := r.run(at, spaces)
 	v.spaced = from > at || sign > end
-	if inside, is := r.quotedText(from); is && (from > at || !r.closes(end, from)) {
+	if v.colon {
+		from = r.block(from)
+	}
+	if r.has(from, opening) { // of a list
+		from, v.weak = from+1, true
+	}
+	if inside, is := r.quotedText(r.prefixed(from)); is && (from > at || !r.closes(end, from)) {
 		v.span, v.quoted = inside, true
 		return v, true
 	}
@@ -145,7 +168,7 @@ func (r *scanner) quotedText(at int) (inside span, is bool) {
 	if !r.has(open, quotes) || depth > maxNested {
 		return span{}, false
 	}
-	if r.has(open+1, quotes) && r.text[open+1] == r.text[open] && r.has(open+2, tokenBytes) {
+	for more := 0; more < 2 && r.has(open+1, quotes) && r.text[open+1] == r.text[open] && (more == 1 || r.has(open+2, tokenBytes) || r.has(open+2, quotes)); more++ {
 		open++
 	}
 	slashes := 0
@@ -171,6 +194,8 @@ func assigned(r *scanner, at, end int) span {
 	switch {
 	case !is || !namesSecret(r.text, at, end), v.colon && r.follows(at, ':'): // arn:aws:secretsmanager:…:secret:NAME
 		return span{}
+	case v.weak || isWeak(r.text[at:end]):
+		return r.strong(v, r.text[at:end])
 	case v.quoted:
 		if text := r.text[v.from:v.to]; isAddress(text) || isStated(text) {
 			return span{}
@@ -220,6 +245,7 @@ var (
 	inHeader = otherThan("\r\n\"'")
 	inCode   = otherThan(" \t\r\n,;&}\"'`{()[]<>=\\")
 	called   = bytesOf("([{")
+	opening  = bytesOf("[")
 )
 
 // maxJudged is how many bytes of a value are examined.
@@ -234,8 +260,11 @@ func literal(r *scanner, at, end int) span {
 		return span{}
 	}
 	name := r.text[at:end]
-	if v.colon && r.follows(at, ':') {
+	switch {
+	case v.colon && r.follows(at, ':'):
 		return span{}
+	case v.weak || isWeak(name):
+		return r.strong(v, name)
 	}
 	if v.quoted {
 		if v.colon && v.to-v.from < longWord && r.inSentence(at) && !isPassword(name) {
@@ -256,7 +285,7 @@ func literal(r *scanner, at, end int) span {
 	to := r.run(v.from, inCode)
 	found := r.text[v.from:min(to, v.from+maxJudged)]
 	switch {
-	case v.defines || r.has(to, called) || number().MatchString(found):
+	case v.defines && name != strings.ToUpper(name) || r.has(to, called) || number().MatchString(found):
 		return span{}
 	case !v.spaced && !v.colon && name == strings.ToUpper(name) && !r.has(r.nameStart(at)-1, inExpression) && !r.isArgument(at):
 		if len(found) > shortest && !isPlaceholder(found) && !fileName().MatchString(found) && (isSecret(name) || r.isSecretKey(at) || !severalWordsOrOne(found)) {

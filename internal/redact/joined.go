@@ -1,6 +1,10 @@
 package redact
 
-import "strings"
+import (
+	"strings"
+
+	"savant/internal/pattern"
+)
 
 // nearCut is how many bytes before and behind a word that is cut are judged, and how long a cut may be.
 const nearCut = 256
@@ -24,43 +28,48 @@ func (r *Redactor) joined(text string, depth int) (all []span) {
 func eachJoined(text string, yield func(plain string, places []int) bool) {
 	var plain strings.Builder
 	var places []int
-	last, end := 0, 0 // what is copied, and where the part that is joined ends
+	last, end := 0, -1 // what is copied, and where the part that is joined ends
 	add := func(to int) {
 		plain.WriteString(text[last:to])
 		for ; last < to; last++ {
 			places = append(places, last)
 		}
 	}
-	for at := 1; at < len(text); at++ {
+	for at := 0; at <= len(text); at++ {
 		to := cutAt(text, at)
-		if to == 0 {
+		if to == 0 && at < len(text) {
 			continue
 		}
-		if at > end && len(places) > 0 {
+		if end >= 0 && at > end {
 			end = min(at, endOfRun(text, end)) // no part of a word
 		}
-		if at > end && len(places) > 0 {
+		if end >= 0 && (at > end || at == len(text)) {
 			if add(end); !yield(plain.String(), places) {
 				return
 			}
 			plain.Reset()
-			places = nil
+			places, end = nil, -1
 		}
-		if len(places) == 0 {
-			last = max(end, startOfRun(text, max(end, startOfRun(text, at)-nearCut)))
+		if at == len(text) {
+			return
+		}
+		if end < 0 {
+			last = max(last, startOfRun(text, max(last, startOfRun(text, at)-nearCut)))
 		}
 		add(at)
 		last, end, at = to, max(min(len(text), to+nearCut), endOfRun(text, to)), to-1
-	}
-	if len(places) > 0 {
-		add(endOfRun(text, end))
-		yield(plain.String(), places)
 	}
 }
 
 // cutAt returns where a word goes on that is cut at a place, or 0.
 func cutAt(text string, at int) (to int) {
-	if !cutBytes[text[at]] {
+	if at == len(text) || !cutBytes[text[at]] {
+		return 0
+	}
+	if unseen := unseen().FindString(text[at:min(len(text), at+maxLabel)]); unseen != "" {
+		return at + len(unseen)
+	}
+	if at == 0 {
 		return 0
 	}
 	if to = softBreak(text, at); to > 0 || !tokenBytes[text[at-1]] {
@@ -86,9 +95,11 @@ func cutAt(text string, at int) (to int) {
 }
 
 var (
-	cutBytes  = bytesOf("\"'`\\=\r\n")
+	cutBytes  = bytesOf("\"'`\\=\r\n\x1b^\u00ad\u200b\ufeff")
 	gapBytes  = bytesOf(" \t\r\n+.&_\\")
 	lineBegin = bytesOf(" \t+>#")
+	// unseen matches what a terminal or a page does not show: colours, and characters of no width.
+	unseen = pattern.Lazy(`^((\x1b|\\033|\\e|\^\[)(\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z])|[\x{ad}\x{200b}-\x{200d}\x{2060}\x{feff}])+`)
 )
 
 // concatenated returns the end of what stands between two texts in quotes that source code

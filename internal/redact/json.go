@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"savant/internal/jsonvalue"
@@ -106,11 +107,21 @@ func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
 	made := make(map[string]any, len(object))
 	for name, value := range object {
 		hinted := r.hinted(name)
-		text, isText := value.(string)
-		if isText && text != "" && r.names && !isAddress(text) && !isStated(text) && (hinted && SecretName(name) || name == "value" && r.namedSecret(object)) {
+		secret := r.names && (hinted && SecretName(name) || name == "value" && r.namedSecret(object))
+		if secret && mayBeSecret(value) {
 			made[r.Text(name)], changed = Mark, true
 			continue
 		}
+		if list, isList := value.([]any); secret && isList && slices.ContainsFunc(list, mayBeSecret) { // as headers have them
+			list, changed = slices.Clone(list), true
+			for i, each := range list {
+				if mayBeSecret(each) {
+					list[i] = Mark
+				}
+			}
+			value = list
+		}
+		text, isText := value.(string)
 		item, differs := r.value(value)
 		if isText && !differs && r.names {
 			item, differs = r.member(name, text)
@@ -123,6 +134,11 @@ func (r *Redactor) object(object map[string]any) (clean any, changed bool) {
 		changed = changed || differs || shown != name
 	}
 	return made, changed
+}
+
+func mayBeSecret(value any) bool {
+	text, isText := value.(string)
+	return isText && text != "" && !isAddress(text) && !isStated(text)
 }
 
 // namedSecret reports whether an object says what its value is, and that is a secret:

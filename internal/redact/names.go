@@ -22,7 +22,7 @@ func SecretName(name string) bool {
 	}
 	joined := strings.TrimSuffix(strings.TrimSuffix(last, "token"), "key") // apikey, authtoken
 	switch {
-	case slices.Contains(secretWords, last), strings.HasSuffix(last, "password"), strings.HasSuffix(last, "passwd"):
+	case slices.Contains(secretWords, last), last == "base" && before == "key", strings.HasSuffix(last, "password"), strings.HasSuffix(last, "passwd"):
 		return true
 	case last == "token":
 		return !slices.Contains(placeWords, before)
