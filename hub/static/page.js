@@ -219,8 +219,7 @@ if (main.dataset.live !== undefined) {
     } else if (live === "any" || message.runs === null || live.split(" ").some((each) => message.runs.includes(each))) come();
   });
   document.addEventListener("visibilitychange", come);
-  addEventListener("offline", () => say(silent));
-  addEventListener("online", come);
+  for (const change of ["offline", "online"]) addEventListener(change, come); // a hub on this machine needs no network
   addEventListener("pageshow", (event) => { if (event.persisted) come(); });
   setInterval(come, 15000); // what no file says: a process that has ended, an engine's state
 }
@@ -256,7 +255,7 @@ unsent.dataset.own = "";
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;
-  if (!navigator.onLine || note.textContent === silent) {
+  if (note.textContent === silent) {
     event.preventDefault();
     unsent.textContent = "Nothing was sent, because the hub does not answer. What you wrote stays here.";
     return form.append(unsent);
