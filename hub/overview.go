@@ -109,9 +109,12 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 				each.Parts[i].Text = fault.Cut(part.Text, inboxShown)
 				each.Hidden = each.Hidden || len(part.Text) > inboxShown
 			}
-			item := inboxItem{runRow: row, questionView: each, NoAnswers: each.Barred}
-			if err != nil {
+			item := inboxItem{runRow: row, questionView: each}
+			switch {
+			case err != nil:
 				item.NoAnswers = fault.From(err).Details
+			case !each.OnlyNo:
+				item.NoAnswers = each.Barred
 			}
 			view.Inbox = append(view.Inbox, item)
 		}

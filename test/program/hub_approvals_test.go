@@ -13,7 +13,8 @@ import (
 )
 
 // TestTwoPersonsApproveInTheHub has two persons approve, each with a token. A third person,
-// whom the step does not name, is refused. One of the two takes the approval back.
+// whom the step does not name, is refused. Who agreed can still decline; whoever may approve
+// at all takes the approval back, since calls are then asked about again.
 func TestTwoPersonsApproveInTheHub(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
@@ -61,6 +62,14 @@ steps:
 		status int
 		says   string
 	}{{"carl", 409, "takes the answers of anna, ben, not of carl"}, {"anna", 200, "recorded"}, {"anna", 409, "anna agreed already"}, {"ben", 200, "recorded"}} {
+		if each.name == "ben" {
+			for _, path := range []string{"/", "/runs/both/r1"} {
+				_, page, _ := h.ask(browser(t), http.MethodGet, path, nil, "Authorization", "Bearer "+tokens["anna"])
+				require.Contains(t, page, "Anna agreed already", path)
+				require.Contains(t, page, `value="decline"`, path)
+				require.NotContains(t, page, `value="approve"`, path)
+			}
+		}
 		status, body := send(each.name, "answer", yes)
 		require.Equal(t, each.status, status, "%s: %s", each.name, body)
 		require.Contains(t, body, each.says)
