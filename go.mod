@@ -57,6 +57,7 @@ require (
 require (
 	github.com/creachadair/mds v0.31.0 // indirect
 	github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
 require (

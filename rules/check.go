@@ -97,10 +97,7 @@ func (c *checker) file(file *File) {
 // known reports whether a name is of a tool, or a pattern of some. A client's own tools,
 // which have no engine in their names, are not listed anywhere.
 func (c *checker) known(name string) bool {
-	if isPattern(name) {
-		return slices.ContainsFunc(c.names, func(tool string) bool { return pattern.Matches(name, tool) })
-	}
-	return !strings.Contains(name, ".") || slices.Contains(c.names, name)
+	return !strings.Contains(name, ".") || slices.ContainsFunc(c.names, func(tool string) bool { return pattern.Matches(name, tool) })
 }
 
 // named reports names that no tool has at a place: a rule about such a tool has no effect. Where

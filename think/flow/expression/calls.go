@@ -143,7 +143,7 @@ func (r *rewriter) function(n *ast.CallNode) ast.Node {
 func (r *rewriter) functionCall(name string, arguments []ast.Node, at ast.Node) ast.Node {
 	known, ok := functions[name]
 	if r.scope.Roots != nil && !ok {
-		known, ok = ofDates[name]
+		known, ok = ofRules[name]
 	}
 	if !ok || known.answer == nil {
 		return r.fail(at, fault.ExpressionError, noFunction(name))

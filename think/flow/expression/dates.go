@@ -4,9 +4,6 @@ import "savant/internal/calendar"
 
 const secondsPerDay = 86_400
 
-// ofDates are further functions in the expressions of rules.
-var ofDates = map[string]signature{"date": {1, 2, date}, "days": {2, 2, days}, "seconds": {2, 2, seconds}}
-
 // date returns the seconds from 1970 to a date, so that dates can be compared. Its second
 // argument is a layout in the form of Go: "02.01.2006".
 func date(e *evaluation) any {

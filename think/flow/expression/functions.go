@@ -96,7 +96,7 @@ func table() map[string]*builtin.Function {
 			all[name] = adapt(name, known.answer)
 		}
 	}
-	for name, known := range ofDates {
+	for name, known := range ofRules {
 		all[name] = adapt(name, known.answer)
 	}
 	for _, answers := range []map[string]function{operators, internal} {

@@ -4,7 +4,12 @@ import (
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
+
+	"savant/internal/shell"
 )
+
+// ofRules are further functions in the expressions of rules.
+var ofRules = map[string]signature{"date": {1, 2, date}, "days": {2, 2, days}, "seconds": {2, 2, seconds}, "commands": {1, 1, commands}}
 
 // Root is a root of a rule's expressions.
 type Root struct {
@@ -265,4 +270,31 @@ func (u *use) Visit(node *ast.Node) {
 		name, constant := n.Property.(*ast.StringNode)
 		u.result = u.result || ofItem && constant && name.Value == rootResult
 	}
+}
+
+// commands returns the commands that a shell would run of a text, of a list of texts, or of a
+// tool's input, each with its name, args, flags and text, see package shell.
+func commands(e *evaluation) any {
+	found, err := shell.Of(e.args[0])
+	if err != nil {
+		e.exceed("commands cannot read the text: %s", err)
+		return nil
+	}
+	list := make([]any, len(found))
+	for i, each := range found {
+		args, flags, text := texts(each.Args), texts(each.Flags()), each.Text()
+		if !e.grow(5+len(args)+len(flags)) || !e.produce(2*len(text)) {
+			return nil
+		}
+		list[i] = map[string]any{"name": each.Name, "args": args, "flags": flags, "text": text}
+	}
+	return list
+}
+
+func texts(all []string) []any {
+	values := make([]any, len(all))
+	for i, each := range all {
+		values[i] = each
+	}
+	return values
 }

@@ -39,12 +39,7 @@ func splitting(split func(text, separator string, parts int) []string) function 
 		if !e.grow(count) {
 			return nil
 		}
-		parts := split(text, separator, most)
-		values := make([]any, len(parts))
-		for i, part := range parts {
-			values[i] = part
-		}
-		return values
+		return texts(split(text, separator, most))
 	}
 }
 

@@ -1,0 +1,179 @@
+package shell
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// scope are the variables that a text gave values, as far as it can be told.
+type scope map[string]expand.Variable
+
+// maxValue bounds a variable, and maxFields the words that others expand to: both can grow
+// with each use.
+const (
+	maxValue  = 1 << 10
+	maxFields = 1000
+	maxParts  = 100 // of one word
+	maxBraces = 16  // of one word: each may double it
+)
+
+// Get implements expand.Environ. A variable without a value is its own name.
+func (s scope) Get(name string) expand.Variable {
+	if known, is := s[name]; is {
+		return known
+	}
+	if strings.TrimLeft(name, "@*#0123456789") == "" || name == "IFS" {
+		return expand.Variable{}
+	}
+	return expand.Variable{Set: true, Kind: expand.String, Str: "${" + name + "}"}
+}
+
+// Each implements expand.Environ.
+func (s scope) Each(each func(string, expand.Variable) bool) { maps.All(s)(each) }
+
+func (s scope) set(name, value string) {
+	s[name] = expand.Variable{Set: true, Kind: expand.String, Str: value[:min(len(value), maxValue)]}
+}
+
+// with returns a scope with the arguments of a function.
+func (s scope) with(arguments []string) scope {
+	inner := maps.Clone(s)
+	inner["@"] = expand.Variable{Set: true, Kind: expand.Indexed, List: arguments}
+	for i, argument := range arguments {
+		inner.set(strconv.Itoa(i+1), argument)
+	}
+	return inner
+}
+
+// assign gives variables their values.
+func (s scope) assign(all []*syntax.Assign) {
+	for _, each := range all {
+		switch {
+		case each.Name == nil || each.Naked:
+		case each.Array != nil:
+			var values []*syntax.Word
+			for _, element := range each.Array.Elems {
+				if element.Value != nil {
+					values = append(values, element.Value)
+				}
+			}
+			s[each.Name.Value] = expand.Variable{Set: true, Kind: expand.Indexed, List: s.fields(values)}
+		case each.Append:
+			s.set(each.Name.Value, s[each.Name.Value].String()+s.literal(each.Value))
+		default:
+			s.set(each.Name.Value, s.literal(each.Value))
+		}
+	}
+}
+
+func (s scope) config() *expand.Config {
+	return &expand.Config{Env: s, CmdSubst: func(to io.Writer, of *syntax.CmdSubst) error {
+		_, err := io.WriteString(to, s.printed(of.Stmts))
+		return err
+	}, ProcSubst: func(of *syntax.ProcSubst) (string, error) { return s.printed(of.Stmts), nil }}
+}
+
+// fields returns the words that some words expand to. One that cannot be expanded stays as its text.
+func (s scope) fields(words []*syntax.Word) (all []string) {
+	for _, word := range words {
+		if tooLong(word) {
+			all = append(all, written(word))
+			continue
+		}
+		s.alternatives(word)
+		for field, err := range expand.FieldsSeq(s.config(), word) {
+			if err != nil {
+				field = written(word)
+			}
+			if all = append(all, field); err != nil || len(all) > maxFields {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// literal returns the text that a word expands to.
+func (s scope) literal(word *syntax.Word) string {
+	switch {
+	case word == nil:
+		return ""
+	case tooLong(word):
+		return written(word)
+	}
+	s.alternatives(word)
+	text, err := expand.Literal(s.config(), word)
+	if err != nil {
+		return written(word)
+	}
+	return text
+}
+
+// tooLong reports whether it would take long to expand a word.
+func tooLong(word *syntax.Word) bool {
+	braces := 0
+	for _, part := range word.Parts {
+		if text, is := part.(*syntax.Lit); is {
+			braces += strings.Count(text.Value, "{")
+		}
+		if quoted, is := part.(*syntax.DblQuoted); is && len(quoted.Parts) > maxParts {
+			return true
+		}
+	}
+	return len(word.Parts) > maxParts || braces > maxBraces
+}
+
+// alternatives takes ${name:-text} and ${name:+text} for the text where the name has no value.
+func (s scope) alternatives(word *syntax.Word) {
+	syntax.Walk(word, func(node syntax.Node) bool {
+		of, is := node.(*syntax.ParamExp)
+		if !is || of.Exp == nil || of.Param == nil || of.Exp.Op < syntax.AlternateUnset || of.Exp.Op > syntax.AssignUnsetOrNull {
+			return true
+		}
+		if _, known := s[of.Param.Value]; !known {
+			s[of.Param.Value] = expand.Variable{}
+			if of.Exp.Op <= syntax.AlternateUnsetOrNull {
+				of.Exp.Op = syntax.DefaultUnset
+			}
+		}
+		return true
+	})
+}
+
+// written returns a word as it was written.
+func written(word *syntax.Word) string {
+	var text strings.Builder
+	if err := syntax.NewPrinter().Print(&text, word); err != nil {
+		return "$()"
+	}
+	return text.String()
+}
+
+// printed returns what statements print, if they only print: else $().
+func (s scope) printed(statements []*syntax.Stmt) (text string) {
+	for _, statement := range statements {
+		call, is := statement.Cmd.(*syntax.CallExpr)
+		if !is || len(call.Args) == 0 {
+			return "$()"
+		}
+		words := s.fields(call.Args)
+		switch name := nameOf(words[0]); {
+		case name == "echo":
+			text += strings.Join(words[1:], " ")
+		case name == "printf":
+			text += strings.Join(slices.DeleteFunc(words[1:], func(word string) bool { return strings.Contains(word, "%") }), " ")
+		case name == "cat" && len(statement.Redirs) == 1 && statement.Redirs[0].Hdoc != nil:
+			text += s.literal(statement.Redirs[0].Hdoc)
+		default:
+			return "$()"
+		}
+		text += "\n"
+	}
+	return strings.TrimRight(text, "\n")
+}
