@@ -137,7 +137,7 @@ func (r *repository) compare(ctx context.Context, c comparison) (changes, error)
 	if err != nil {
 		return changes{}, err
 	}
-	limit := min(cmp.Or(c.maxBytes, r.engine.maxBytes), r.engine.maxBytes)
+	limit := min(cmp.Or(c.maxBytes, maxBytes), maxBytes)
 	args := []string{"diff", "--raw", "--numstat", "--no-abbrev", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative", "-M",
 		"--submodule=short", "--ignore-submodules=dirty", "-O/dev/null"}
 	if !c.noPatch {

@@ -11,13 +11,13 @@ import (
 	"savant/internal/withheld"
 )
 
-// Defaults of Options.
+// Bounds of one call: the output of git, and the time.
 const (
-	defaultMaxBytes = 256 << 10
-	defaultTimeout  = 60 * time.Second
+	maxBytes = 256 << 10
+	timeout  = time.Minute
 )
 
-// Options say where repositories may be, and the limits of a call.
+// Options say where repositories may be.
 type Options struct {
 	// Roots are the folders that must contain the repositories, after resolving
 	// symbolic links. A relative repo is looked up in the first. Empty means the
@@ -28,10 +28,6 @@ type Options struct {
 	Untrusted map[string]error
 	// Withheld are the files whose content is never shown, in any version.
 	Withheld withheld.Files
-	// MaxBytes bounds the output of git in one call; 0 means 256 KB.
-	MaxBytes int
-	// Timeout bounds one call; 0 means a minute.
-	Timeout time.Duration
 }
 
 // Tools returns the engine's tools, all read-only. Their errors are INVALID_PARAMS (no
@@ -58,29 +54,21 @@ func Tools(options Options) []engines.Tool {
 			"Paths of the files a git repository holds, now or at a commit; ignored files are left out."),
 	}
 	for i := range tools {
-		tools[i].Timeout = e.timeout
+		tools[i].Timeout = timeout
 	}
 	return tools
 }
 
 type engine struct {
-	roots    []string
-	waiting  map[string]error
-	kept     withheld.Files
-	maxBytes int
-	timeout  time.Duration
+	roots   []string
+	waiting map[string]error
+	kept    withheld.Files
 }
 
 func newEngine(options Options) *engine {
-	e := &engine{roots: options.Roots, waiting: options.Untrusted, kept: options.Withheld, maxBytes: options.MaxBytes, timeout: options.Timeout}
+	e := &engine{roots: options.Roots, waiting: options.Untrusted, kept: options.Withheld}
 	if len(e.roots) == 0 {
 		e.roots = []string{"."}
-	}
-	if e.maxBytes <= 0 {
-		e.maxBytes = defaultMaxBytes
-	}
-	if e.timeout <= 0 {
-		e.timeout = defaultTimeout
 	}
 	return e
 }

@@ -3,6 +3,7 @@ package git_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -554,15 +555,14 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.Less(t, len(files[1].(map[string]any)["patch"].(string)), 5000)
 	require.Empty(t, files[2].(map[string]any)["patch"])
 
-	w.table = w.engine(git.Options{Roots: []string{w.root}, MaxBytes: 3000})
 	for _, args := range []string{`{"to":"HEAD"}`, `{"to":"HEAD","max_bytes":1000000}`} {
-		require.Contains(t, w.must("git.diff", args)["note"], "cut at 3000 bytes")
+		require.Contains(t, w.must("git.diff", args)["note"], "cut at 262144 bytes")
 	}
 	blame := w.must("git.blame", `{"path":"b.txt"}`)
 	require.Equal(t, true, blame["truncated"])
 	require.NotEmpty(t, blame["lines"])
-	for i := range 200 {
-		w.write("many/some longer file name "+strings.Repeat("x", i%7)+string(rune('a'+i%26))+strings.Repeat("y", i/26), "")
+	for i := range 1200 {
+		w.write(fmt.Sprint("many/", strings.Repeat("x", 240), i), "")
 	}
 	w.git("add", ".")
 	for _, name := range []string{"git.status", "git.files"} {

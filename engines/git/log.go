@@ -90,7 +90,7 @@ func (r *repository) log(ctx context.Context, in logIn) (history, error) {
 		made.Commits = made.Commits[:limit]
 		made.truncate(fmt.Sprintf("there are more than these %d commits", limit))
 	case out.Cut:
-		made.truncate(fmt.Sprintf("cut at %d bytes", r.engine.maxBytes))
+		made.truncate(fmt.Sprintf("cut at %d bytes", maxBytes))
 	case r.shallow():
 		made.Note = shallowNote
 	}

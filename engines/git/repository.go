@@ -269,7 +269,7 @@ func (l links) checkAlternates(objects string, depth int) error {
 
 // run runs git on this repository and no other.
 func (r *repository) run(ctx context.Context, input string, args ...string) (gitrun.Output, error) {
-	return r.runBounded(ctx, r.engine.maxBytes, input, args...)
+	return r.runBounded(ctx, maxBytes, input, args...)
 }
 
 func (r *repository) runBounded(ctx context.Context, limit int, input string, args ...string) (gitrun.Output, error) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -353,8 +354,10 @@ func TestAStuckGitIsEndedWithItsChildren(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "git")
 	t.Setenv("PATH", filepath.Dir(script)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 600 &\nsleep 600\n"), 0o755))
-	table := engines.NewRegistry(engines.Options{})
-	require.NoError(t, table.Add(git.Tools(git.Options{Roots: []string{t.TempDir()}, Timeout: 50_000_000})...))
+	table, tools := engines.NewRegistry(engines.Options{}), git.Tools(git.Options{Roots: []string{t.TempDir()}})
+	require.Equal(t, time.Minute, tools[0].Timeout)
+	tools[0].Timeout = 50 * time.Millisecond
+	require.NoError(t, table.Add(tools...))
 	_, err := table.Call(t.Context(), "git.status", nil)
 	require.ErrorIs(t, err, fault.ToolTimeout)
 	require.ErrorContains(t, err, "git.status")

@@ -18,10 +18,7 @@ const ownCache = ownfolder.State + "/cache/index"
 // cacheFolder returns the folder of indexes, "" for the user's cache folder. One that the
 // author of a searched folder could bring counts as none. It creates one in the project if
 // needed.
-func cacheFolder(given, project string, searched []repository) (string, error) {
-	if given != "" {
-		return given, nil
-	}
+func cacheFolder(project string, searched []repository) (string, error) {
 	users := index.UsersCache()
 	brought := slices.ContainsFunc(searched, func(each repository) bool { return regular.Controls(each.folder, users) })
 	if users == "" && !index.NoUsersCache() || users != "" && !brought {

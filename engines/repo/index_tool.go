@@ -26,7 +26,7 @@ func (r *searched) open(ctx context.Context) (*index.Index, error) {
 		return r.index, nil
 	}
 	var err error
-	if r.options.CacheFolder, err = cacheFolder(r.options.CacheFolder, r.project, r.known); err != nil {
+	if r.options.CacheFolder, err = cacheFolder(r.project, r.known); err != nil {
 		return nil, err
 	}
 	opened, err := index.Open(ctx, r.options)

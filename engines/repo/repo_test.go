@@ -30,7 +30,8 @@ func project(t testing.TB, files map[string]string, past ...repo.PastRun) (strin
 		require.NoError(t, os.WriteFile(full, []byte(text), 0o644))
 	}
 	registry := engines.NewRegistry(engines.Options{})
-	search := repo.NewSearch(repo.SearchOptions{Path: folder, CacheFolder: t.TempDir()})
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	search := repo.NewSearch(repo.SearchOptions{Path: folder})
 	t.Cleanup(func() { require.NoError(t, search.Close()) })
 	engine, tools := repo.Engine(repo.Options{Path: folder, Past: func(context.Context) ([]repo.PastRun, error) { return past, nil }}, search)
 	require.NoError(t, registry.AddEngine(engine, tools...))

@@ -22,10 +22,6 @@ type SearchOptions struct {
 	// Path is SAVANT_PATH; Repos are further folders, as SAVANT_REPOS lists them.
 	Path  string
 	Repos []string
-	// CacheFolder holds the indexes; savant/index in the user's cache folder when
-	// empty, and .savant/cache/index below Path where the user has none, or one that a
-	// searched folder could bring.
-	CacheFolder string
 	// Withheld are the files that are never found.
 	Withheld withheld.Files
 	// Logger gets the progress of builds; nil discards it.
@@ -57,7 +53,7 @@ func NewSearch(options SearchOptions) *Search {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
 	for _, each := range s.known {
-		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, known: s.known, options: index.Options{Folder: each.folder, CacheFolder: options.CacheFolder, Withheld: options.Withheld}})
+		s.repos = append(s.repos, &searched{name: each.name, project: options.Path, known: s.known, options: index.Options{Folder: each.folder, Withheld: options.Withheld}})
 	}
 	return s
 }

@@ -109,9 +109,6 @@ func (d *Database) Host() string { return d.host }
 // Name returns the name of the database.
 func (d *Database) Name() string { return d.at.Name() }
 
-// Drop removes the whole database. It is for tests.
-func (d *Database) Drop(ctx context.Context) error { return d.failed(d.at.Drop(ctx)) }
-
 // Collection returns a collection of documents.
 func (d *Database) Collection(name string) *Collection {
 	return &Collection{database: d, documents: d.at.Collection(name), parts: d.at.Collection(name + "_parts")}

@@ -27,12 +27,10 @@ func open(t *testing.T, uri string) *mongo.Database {
 	return database
 }
 
-// newDatabase returns an empty database that goes with the test.
+// newDatabase returns an empty database.
 func newDatabase(t *testing.T, server *mongotest.Server) *mongo.Database {
 	t.Helper()
-	database := open(t, server.URI(mongotest.NewDatabase()))
-	t.Cleanup(func() { _ = database.Drop(context.Background()) })
-	return database
+	return open(t, server.URI(mongotest.NewDatabase()))
 }
 
 func TestNames(t *testing.T) {

@@ -72,7 +72,8 @@ func searched(t *testing.T, tree fs.FS) (*world, []reasoning.Tool) {
 	t.Helper()
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(folder, "project"), tree))
-	search := repo.NewSearch(repo.SearchOptions{Path: filepath.Join(folder, "project"), CacheFolder: t.TempDir()})
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	search := repo.NewSearch(repo.SearchOptions{Path: filepath.Join(folder, "project")})
 	t.Cleanup(func() { require.NoError(t, search.Close()) })
 	w := newWorld(t, tree)
 	w.real = search.Tools()[0].Call

@@ -197,7 +197,8 @@ func TestPlannerFindsTheStdioLoopOfThisRepository(t *testing.T) {
 		t.Skip("one search of this repository after the other")
 	}
 	w := newWorld(t, os.DirFS("../.."))
-	search := repo.NewSearch(repo.SearchOptions{Path: "../..", CacheFolder: t.TempDir()})
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	search := repo.NewSearch(repo.SearchOptions{Path: "../.."})
 	defer func() { require.NoError(t, search.Close()) }()
 	w.real = search.Tools()[0].Call
 	steps, final := pursue(t, w, reasoning.Request{Goal: "Where is the stdio loop and how does it end?", Tools: offered})

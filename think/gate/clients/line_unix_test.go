@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"savant/internal/ownfolder"
 	"savant/think/gate"
 	"savant/think/gate/clients"
+	"savant/think/gate/sessions"
 )
 
 // answerOf runs a hook's line as a client does.
@@ -33,14 +33,14 @@ func answerOf(t *testing.T, line, folder string, event []byte, more ...string) c
 	return clients.Answer{Stdout: stdout.String(), Stderr: stderr.String(), Exit: shell.ProcessState.ExitCode()}
 }
 
-// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
-func identityOf(folder string) string {
-	opened, err := os.Open(folder)
-	if err != nil {
-		return ""
-	}
-	defer opened.Close()
-	return ownfolder.IdentityOfFile(opened)
+// homeOf makes the folder of a project's files of the gate.
+func homeOf(t *testing.T, project string) string {
+	root, err := os.OpenRoot(project)
+	require.NoError(t, err)
+	defer root.Close()
+	home := filepath.Join(project, sessions.Home(root))
+	require.NoError(t, os.MkdirAll(home, 0o700))
+	return home
 }
 
 // Where the program of a hook is gone, a session that may have an open run is held, in the
@@ -69,8 +69,7 @@ func TestAHookWhoseProgramIsGone(t *testing.T) {
 				}
 				id, err := json.Marshal(report.Session)
 				require.NoError(t, err)
-				home := filepath.Join(project, ".savant", "hooks", identityOf(filepath.Join(project, ".savant", "hooks")))
-				require.NoError(t, os.MkdirAll(home, 0o755))
+				home := homeOf(t, project)
 				file := filepath.Join(home, name+"-0a1b.json")
 				require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"client":"`+name+`","session":`+string(id)+`,"prefixes":[],"runs":[{"run":{"id":"r"}}]}`), 0o600))
 				event := report.Named
@@ -137,8 +136,7 @@ func TestAPluginWhoseProgramIsGone(t *testing.T) {
 	hooks := filepath.Join(project, ".savant", "hooks")
 	require.NoError(t, os.MkdirAll(filepath.Join(hooks, "1-brought"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(hooks, "1-brought", "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s","runs":[]}`), 0o600))
-	home := filepath.Join(hooks, identityOf(hooks))
-	require.NoError(t, os.MkdirAll(home, 0o755))
+	home := homeOf(t, project)
 	require.NoError(t, os.WriteFile(filepath.Join(home, "opencode-1.json"), []byte(`{"format":1,"client":"opencode","session":"s 1","runs":[]}`), 0o600))
 	asking, err := filepath.Abs(filepath.Join("plugins", "ask.js"))
 	require.NoError(t, err)

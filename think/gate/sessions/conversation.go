@@ -51,7 +51,7 @@ func (g *Gate) noted(kind string, value any) string {
 func (g *Gate) note(ctx context.Context, e gate.Event) {
 	name, prefix, ofThink := gate.Meaning(e.Tool)
 	run := text(e.Input, "run_id")
-	if _, err := g.root.Lstat(g.home()); e.Kind != gate.BeforeTool || err != nil && !(ofThink && gate.Plans(name)) || ofThink && run != "" && !gate.Plans(name) {
+	if _, err := g.root.Lstat(Home(g.root)); e.Kind != gate.BeforeTool || err != nil && !(ofThink && gate.Plans(name)) || ofThink && run != "" && !gate.Plans(name) {
 		return
 	}
 	session := g.fileOf(e.Client, e.Session)

@@ -27,7 +27,7 @@ func absent(err error) bool {
 // for none.
 func (g *Gate) displaced() string {
 	lockName := g.lockName()
-	for _, name := range []string{ownfolder.State, folder, g.home(), g.probeFolder(), lockName} {
+	for _, name := range []string{ownfolder.State, folder, Home(g.root), g.probeFolder(), lockName} {
 		if _, err := g.root.Lstat(name); err != nil {
 			continue
 		}

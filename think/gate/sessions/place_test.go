@@ -44,7 +44,7 @@ func TestNoPairNoGate(t *testing.T) {
 				path := above
 				if inHome { // whose name no clone knows
 					require.NoError(t, os.MkdirAll(above, 0o700))
-					path = filepath.Join(homeOf(p.path), below)
+					path = filepath.Join(homeOf(t, p.path), below)
 				}
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, plant(path))

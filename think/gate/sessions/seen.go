@@ -87,11 +87,11 @@ func (g *Gate) saw(s *session, e gate.Event, decision gate.Decision) {
 
 // forget removes what hooks saw long ago.
 func (g *Gate) forget() {
-	entries, _ := regular.ReadDir(g.root, g.home())
+	entries, _ := regular.ReadDir(g.root, Home(g.root))
 	for _, each := range entries {
 		info, err := each.Info()
 		if err == nil && strings.HasSuffix(each.Name(), seenSuffix) && g.now().Sub(info.ModTime()) > keptSeen {
-			_ = g.root.Remove(path.Join(g.home(), each.Name())) // the next time, then
+			_ = g.root.Remove(path.Join(Home(g.root), each.Name())) // the next time, then
 		}
 	}
 }
@@ -99,8 +99,8 @@ func (g *Gate) forget() {
 // Seen returns the calls that hooks saw in the folder SAVANT_PATH while their session was
 // held to a run.
 func Seen(root *os.Root) (found []Call, err error) {
-	g := &Gate{root: root}
-	entries, err := regular.ReadDir(root, g.home())
+	home := Home(root)
+	entries, err := regular.ReadDir(root, home)
 	if absent(err) {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func Seen(root *os.Root) (found []Call, err error) {
 		if !strings.HasSuffix(each.Name(), seenSuffix) {
 			continue
 		}
-		name := path.Join(g.home(), each.Name())
+		name := path.Join(home, each.Name())
 		text, err := regular.ReadFile(root, name, 2*maxSeen)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

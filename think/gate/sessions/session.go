@@ -28,16 +28,16 @@ const (
 	suffix = ".json"
 )
 
-// home is the folder of the gate's files. Its name is the identity of the folder that it is
+// Home is the folder of the gate's files. Its name is the identity of the folder that it is
 // in: some clients' sessions have ids that anybody can guess, and a clone that brings their
 // files does not know the name that counts here.
-func (g *Gate) home() string {
-	return path.Join(folder, cmp.Or(ownfolder.Identity(g.root, folder), "none"))
+func Home(root *os.Root) string {
+	return path.Join(folder, cmp.Or(ownfolder.Identity(root, folder), "none"))
 }
 
-func (g *Gate) probeFolder() string { return path.Join(g.home(), "probes") }
+func (g *Gate) probeFolder() string { return path.Join(Home(g.root), "probes") }
 
-func (g *Gate) lockName() string { return path.Join(g.home(), ".lock") }
+func (g *Gate) lockName() string { return path.Join(Home(g.root), ".lock") }
 
 // format is the version of a session's file; a newer one is not read.
 const format = 1
@@ -86,7 +86,7 @@ const (
 )
 
 func (g *Gate) fileOf(client, session string) string {
-	return path.Join(g.home(), client+"-"+jsonvalue.HexSum([]byte(client + "\x00" + session))[:24]+suffix)
+	return path.Join(Home(g.root), client+"-"+jsonvalue.HexSum([]byte(client + "\x00" + session))[:24]+suffix)
 }
 
 // load reads the session of an event, or nil.
@@ -138,7 +138,7 @@ func (g *Gate) replace(name string, value any) error {
 
 // mkdir makes the folders of the gate.
 func (g *Gate) mkdir() error {
-	for _, each := range []func() string{func() string { return ownfolder.State }, func() string { return folder }, g.home, g.probeFolder} {
+	for _, each := range []func() string{func() string { return ownfolder.State }, func() string { return folder }, func() string { return Home(g.root) }, g.probeFolder} {
 		name := each() // known when the folder above is there
 		if err := ownfolder.Mkdir(g.root, name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return ownfolder.NotSaved(name, err)
@@ -209,7 +209,7 @@ func full() error {
 
 // sessionFiles lists the files of all sessions.
 func (g *Gate) sessionFiles() ([]string, error) {
-	home := g.home()
+	home := Home(g.root)
 	entries, err := regular.ReadDir(g.root, home)
 	if absent(err) {
 		return nil, nil

@@ -15,7 +15,6 @@ import (
 
 	"savant/fault"
 	"savant/internal/mongo"
-	"savant/internal/ownfolder"
 	"savant/test/mongotest"
 	"savant/think/gate"
 	"savant/think/gate/sessions"
@@ -384,7 +383,7 @@ func TestALockThatIsKeptIsRefused(t *testing.T) {
 	p.planned("one", "r1")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	release := lock(t, filepath.Join(homeOf(p.path), ".lock"))
+	release := lock(t, filepath.Join(homeOf(t, p.path), ".lock"))
 	defer release()
 	require.Equal(t, gate.GateFailed, p.gate.Ask(ctx, event("one", gate.BeforeTool, "Bash", `{}`)).Why)
 }
@@ -544,25 +543,17 @@ func TestLinksLeadOut(t *testing.T) {
 	}
 }
 
-// filesOf lists the files of sessions, relative to the project.
-// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
-func identityOf(folder string) string {
-	opened, err := os.Open(folder)
-	if err != nil {
-		return ""
-	}
-	defer opened.Close()
-	return ownfolder.IdentityOfFile(opened)
-}
-
 // homeOf returns the folder of a project's files of the gate.
-func homeOf(path string) string {
-	hooks := filepath.Join(path, ".savant", "hooks")
-	return filepath.Join(hooks, identityOf(hooks))
+func homeOf(t *testing.T, path string) string {
+	root, err := os.OpenRoot(path)
+	require.NoError(t, err)
+	defer root.Close()
+	return filepath.Join(path, sessions.Home(root))
 }
 
+// filesOf lists the files of sessions, relative to the project.
 func filesOf(t *testing.T, path string) []string {
-	found, err := filepath.Glob(filepath.Join(homeOf(path), "*.json"))
+	found, err := filepath.Glob(filepath.Join(homeOf(t, path), "*.json"))
 	require.NoError(t, err)
 	for i := range found {
 		found[i], err = filepath.Rel(path, found[i])

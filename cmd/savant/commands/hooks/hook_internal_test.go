@@ -17,7 +17,6 @@ import (
 
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
-	"savant/internal/ownfolder"
 	"savant/think/gate"
 	"savant/think/gate/clients"
 	"savant/think/gate/sessions"
@@ -29,21 +28,13 @@ type breaking struct{ because func() error }
 
 func (b breaking) Read([]byte) (int, error) { return 0, b.because() }
 
-// identityOf returns the identity of a folder; it is empty if the folder cannot be opened.
-func identityOf(folder string) string {
-	opened, err := os.Open(folder)
-	if err != nil {
-		return ""
-	}
-	defer opened.Close()
-	return ownfolder.IdentityOfFile(opened)
-}
-
 // gateOf makes the folder of the gate's files.
 func gateOf(t *testing.T, folder string) string {
-	hooks := filepath.Join(folder, ".savant", "hooks")
-	require.NoError(t, os.MkdirAll(hooks, 0o700))
-	home := filepath.Join(hooks, identityOf(hooks))
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, ".savant", "hooks"), 0o700))
+	root, err := os.OpenRoot(folder)
+	require.NoError(t, err)
+	defer root.Close()
+	home := filepath.Join(folder, sessions.Home(root))
 	require.NoError(t, os.MkdirAll(home, 0o700))
 	return home
 }
