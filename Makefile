@@ -49,9 +49,11 @@ vsix: ## dist/savant-editor.vsix, the extension of VS Code; needs Node 20 and np
 	cd internal/dist && go run . -source ../.. -vsix ../../dist/savant-editor.vsix \
 	  $(if $(filter command environment,$(firstword $(origin VERSION))),-version '$(VERSION)')
 
+# The package that takes longest begins first, so that no processor waits for it at the end.
+LONGEST := ./test/program
 test: ## all tests
-	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing'
-	go test $(TESTFLAGS) ./...
+	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing, the longest first'
+	go test $(TESTFLAGS) $(LONGEST) ./...
 
 ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
 	cd test/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
@@ -75,7 +77,7 @@ pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ a
 RACES = $(sort $(dir $(shell grep -rlE --include='*.go' --exclude-dir=node_modules --exclude-dir=browser --exclude-dir=ferret \
 	--exclude-dir=dist '^[[:space:]]*go [a-zA-Z]|\.Go\>|httptest\.NewServer' .)))
 race: ## tests in short with the race detector, where goroutines are started; needs a C compiler
-	CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(TESTFLAGS) $(RACES)
+	CGO_ENABLED=1 go test -race -short -vet=off -timeout 30m $(TESTFLAGS) $(LONGEST) $(RACES)
 
 lint: ## formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l $(SOURCES)); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }

@@ -38,6 +38,9 @@ func (*counts) Advise(_ context.Context, _ engines.Call, _ map[string]json.RawMe
 // TestUndeclaredArgumentsAreCounted: a call with very many is refused before any of them
 // is compared with what the tool has; a few, which clients add, are dropped.
 func TestUndeclaredArgumentsAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	compared := counts(0)
 	tool := named("x.echo")
 	tool.Judge = &compared
@@ -59,6 +62,9 @@ func TestUndeclaredArgumentsAreCounted(t *testing.T) {
 // TestArgumentsOfAnOpenToolAreCounted: a schema that accepts any argument accepts no number
 // of them; the twin passes a thousand on as they came.
 func TestArgumentsOfAnOpenToolAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	for _, schema := range []string{
 		`{"type": "object"}`,
 		`{"type": "object", "properties": {"workflow": {"type": "string"}}, "additionalProperties": true}`,

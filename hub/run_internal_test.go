@@ -342,6 +342,9 @@ func (s *site) planLong(items int) {
 // TestTheFirstViewOfALongRunIsSmall checks that the page of 10,000 steps has less than
 // 200 KB, because loops are folded and lists are paged.
 func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	s := newSite(t, "long", longRun(10_000, "few.n"))
 	s.planLong(10_000)
 	page := s.page("/runs/long/r1")

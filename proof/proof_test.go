@@ -149,6 +149,9 @@ func long(steps int) string {
 // TestAProofIsSmall bounds the size of a proof of 1,000 steps, of a run with a name as long
 // as those that Savant gives.
 func TestAProofIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	const steps = 1000
 	w := newWorld(t, map[string]string{"long": long(steps)})
 	file := sealed(t, w.statement(w.long("01k2zr8q6c3m5n7p9r1t3v5x7z", steps)), signerOf(t, 'a'))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,25 +20,65 @@ import (
 	"savant/think/flow"
 )
 
-// check runs a property many times: a tenth of that unless CI is set, and a
-// tenth again under the race detector and in short mode. -rapid.checks decides
-// where it is given.
+// fewest is how many checks a property has at least; rapid makes a fifth of it in short mode.
+const fewest = 10
+
+// setting is locked while -rapid.checks is not the usual: tests that run at once share it.
+var setting sync.Mutex
+
+// check checks a property so many times: a tenth of that unless CI is set, and a tenth
+// again in short mode. -rapid.checks decides where it is given.
 func check(t *testing.T, times int, property func(*rapid.T)) {
 	t.Helper()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
+	if given {
+		rapid.Check(t, property)
+		return
+	}
 	if os.Getenv("CI") == "" {
 		times /= 10
 	}
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if raced || testing.Short() {
+	if testing.Short() {
 		times /= 10
 	}
-	if !given {
-		usual := flag.Lookup("rapid.checks").Value.String()
-		require.NoError(t, flag.Lookup("rapid.checks").Value.Set(strconv.Itoa(times)))
-		defer func() { require.NoError(t, flag.Lookup("rapid.checks").Value.Set(usual)) }()
+	setting.Lock()
+	checks := flag.Lookup("rapid.checks").Value
+	usual := checks.String()
+	restore := sync.OnceFunc(func() {
+		defer setting.Unlock()
+		require.NoError(t, checks.Set(usual))
+	})
+	defer restore()
+	require.NoError(t, checks.Set(strconv.Itoa(max(times, fewest))))
+	rapid.Check(t, func(t *rapid.T) {
+		restore() // rapid has read the number
+		property(t)
+	})
+}
+
+// Properties that are checked at once have each its own number of checks, and some even
+// in short mode.
+func TestEachPropertyHasItsNumber(t *testing.T) {
+	t.Setenv("CI", "true")
+	in := 1
+	if testing.Short() {
+		in = 50 // a tenth here, a fifth of it by rapid
 	}
-	rapid.Check(t, property)
+	t.Run("at once", func(t *testing.T) {
+		for i := range 20 {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				checked := 0
+				check(t, 1000*(1+i%3), func(*rapid.T) { checked++ })
+				require.Equal(t, 1000*(1+i%3)/in, checked)
+			})
+		}
+	})
+	t.Setenv("CI", "")
+	checked := 0
+	check(t, 5, func(*rapid.T) { checked++ })
+	require.Positive(t, checked)
 }
 
 func first(int) int { return 0 }

@@ -90,6 +90,9 @@ func TestBenchmarksBeforeOneThatFailedHaveNotFailed(t *testing.T) {
 // A program that writes many events of its own does not slow the parser down. This took
 // minutes when each event was compared with all running tests.
 func TestManyGoTestsThatRunAtOnceAreRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	const many = 200_000
 	reading := newReading(parserGo)
 	for i := range many {

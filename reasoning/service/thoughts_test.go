@@ -322,6 +322,9 @@ func TestCallsInPython(t *testing.T) {
 
 // A long answer is repaired like a short one.
 func TestLongAnswersAreRepaired(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one call after the other: the race detector finds nothing in it, and slows it tenfold")
+	}
 	t.Parallel()
 	long := strings.Repeat("Some “words” of it, {and} [more]. ", 3_000)
 	for _, form := range []string{`{action:"finish","final":"%s"}`, `{"action":"finish","final":"%s"`, `{"action":"finish","final":"%s",}`, "{'action':'finish',\"final\":\"\n%s\"}"} {

@@ -73,7 +73,7 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	questions, kills := 24, 3
 	if os.Getenv("CI") != "" {
-		questions, kills = 80, 10
+		questions, kills = 40, 6
 	}
 	database := mongotest.Start(t)
 	proxy := mongotest.NewProxy(t, database, 5)

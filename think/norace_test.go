@@ -1,5 +1,0 @@
-//go:build !race
-
-package think_test
-
-const raced = false
