@@ -45,7 +45,7 @@ var rootStep = regexp.MustCompile(`^s\d+`)
 // else the workflow has, it comes to an end.
 func TestBarriersHold(t *testing.T) {
 	t.Parallel()
-	check(t, 1500, func(t *rapid.T) {
+	check(t, 500, func(t *rapid.T) {
 		g := generate(t, false)
 		graph := g.compile(t)
 		held := holders(graph.Picture())

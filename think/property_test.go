@@ -87,7 +87,7 @@ func first(int) int { return 0 }
 // and hashes, byte for byte; and every step is settled as the language says.
 func TestRunsAreDeterministic(t *testing.T) {
 	t.Parallel()
-	check(t, 2000, func(t *rapid.T) {
+	check(t, 500, func(t *rapid.T) {
 		g := generate(t, false)
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
 		choices := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 20).Draw(t, "choices")
@@ -107,7 +107,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 // settles them.
 func TestResumingComesToTheSame(t *testing.T) {
 	t.Parallel()
-	check(t, 1000, func(t *rapid.T) {
+	check(t, 300, func(t *rapid.T) {
 		g := generate(t, false)
 		graph := g.compile(t)
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: true}
@@ -181,7 +181,7 @@ func byID(t *rapid.T, run *flow.Run) map[string]flow.StepStatus {
 // final state and the outputs are the same.
 func TestOrderOfAnswersDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	check(t, 2000, func(t *rapid.T) {
+	check(t, 500, func(t *rapid.T) {
 		g := generate(t, true)
 		graph := g.compile(t)
 		client := respond{seed: rapid.Uint64().Draw(t, "seed"), failures: rapid.Bool().Draw(t, "failures")}
@@ -216,7 +216,7 @@ func mayBeSkipped(d fault.Diagnostic) bool { return strings.Contains(d.Message, 
 // Without CI it is 400 workflows: a few are left out.
 func TestChecksBlameNothingThatIsRight(t *testing.T) {
 	t.Parallel()
-	check(t, 4000, func(t *rapid.T) {
+	check(t, 1000, func(t *rapid.T) {
 		g := generate(t, false)
 		for _, text := range g.files {
 			if blocks.MatchString(text) {
