@@ -38,11 +38,15 @@ func Canonical(name string, tools []Tool) (canonical string, known bool) {
 // fold writes a name in lower case with "_" between its words, and "__" for two or
 // more separators in a row, which no tool's name has.
 func fold(name string) string {
-	name = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(name), "()"))
+	name = strings.ToLower(afterName().ReplaceAllString(strings.TrimSpace(name), ""))
 	return separators().ReplaceAllStringFunc(strings.Trim(name, "._-/: "), func(run string) string { return "__"[:min(len(run), 2)] })
 }
 
-var separators = pattern.Lazy(`[._\-/: ]+`)
+var (
+	separators = pattern.Lazy(`[._\-/: ]+`)
+	// afterName matches what models leave behind a name: marks of theirs, the number of a call.
+	afterName = pattern.Lazy(`(?s)(?:\(\)|<[|｜].*|:\d+)+$`)
+)
 
 // matchesTool reports whether a folded name is a tool's name, perhaps with a prefix or
 // suffix.

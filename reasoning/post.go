@@ -179,7 +179,7 @@ func statusError(response *http.Response, body string) error {
 
 // quotaUsedUp matches what services say of an exhausted budget. It has the status of a rate
 // limit, but a retry cannot succeed.
-var quotaUsedUp = pattern.Lazy(`insufficient_quota|billing_error|(?:out of|insufficient) (?:credits|balance)`)
+var quotaUsedUp = pattern.Lazy(`(?i)insufficient_quota|exceeded_current_quota|billing_error|(?:out of|insufficient) (?:credits|balance)`)
 
 // Refused is the error of a request answered with an error status: the pause that the
 // answer asked for, and its beginning, redacted.

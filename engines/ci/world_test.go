@@ -90,6 +90,11 @@ func TestFailingLinesOfWhatNoParserReads(t *testing.T) {
 	got, err := report(t, registry, t.Context())
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"  ✕ adds two numbers", "AssertionError: 3 is not 4", "E   NameError: x"}, got.FailingLines)
+	named := []string{"  ● sum › adds", "  1) test adds numbers (SumTest)", "  ⨯ it adds", "make: *** No rule", "thread 'a' panicked at a.rs:3", "a.py:3:5: F401 unused", "rspec ./a.rb:3 # Sum adds", "  a.feature:3  adds", "Test Case 'a' failed (0.1 seconds).", "00:01 +0 -1: sum adds [E]"}
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "run.sh"), []byte("cat <<'END'\n"+strings.Join(named, "\n")+"\n3 passed, failed: 0\nserver.go:12: listening\nEND\nexit 1"), 0o600))
+	got, err = report(t, registry, t.Context())
+	require.NoError(t, err)
+	require.Equal(t, named, got.FailingLines)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "run.sh"), []byte(strings.Replace(script, "exit 1", "exit 0", 1)), 0o600))
 	got, err = report(t, registry, t.Context())
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 
 var (
 	// operation matches the end of a path that names what is asked instead of where.
-	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages|api(?:/(?:chat|generate|tags|show))?)/*$|(/v\d+[a-z0-9]*)/+(?:chat|embeddings|models)(?:/[^/]*)?/*$`)
+	operation = pattern.Lazy(`/+(?:chat/completions|completions|responses|messages(?:/count_tokens)?|api/(?:chat|generate|tags|show))/*$|(/v\d+[a-z0-9]*)/+(?:chat|embeddings|models)(?:/[^/]*)?/*$`)
 	// version matches the version in a path, twice is once.
 	version      = pattern.Lazy(`/v\d+[a-z0-9]*(?:/|$)`)
 	hostAlone    = pattern.Lazy(`^(?:localhost|[\w.-]+:\d+|\[[0-9a-fA-F:]+\]:\d+)(?:/|$)`)
@@ -36,6 +36,9 @@ func (s *service) parse(text string) error {
 	path = strings.TrimRight(versionTwice().ReplaceAllString(path, "$1"), "/")
 	if !s.hasVersion {
 		path = strings.TrimSuffix(path, "/v1")
+	}
+	if !s.hasVersion && !s.needsKey { // Ollama's own operations begin with it
+		path = strings.TrimSuffix(path, "/api")
 	}
 	address.Path, address.RawPath, address.Fragment, address.ForceQuery = path, "", "", false
 	s.base = address

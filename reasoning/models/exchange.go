@@ -67,17 +67,19 @@ func (c *partialAnswer) callAt(number int) *call {
 func (c *partialAnswer) answer() Reply {
 	reply := c.reply
 	reply.Text, reply.Thinking = c.text.String(), c.thinking.String()
-	if len(c.calls) == 0 || strings.TrimSpace(reply.Text) != "" {
-		return reply
-	}
-	calls := make([]reasoning.Call, len(c.calls))
-	for i := range c.calls {
-		calls[i].ToolName = c.calls[i].name
-		calls[i].Args = argsOf(c.calls[i].args.String())
+	var calls []reasoning.Call
+	for _, each := range c.calls {
+		if each.name != "" || each.args.Len() > 0 { // services skip numbers
+			calls = append(calls, reasoning.Call{ToolName: each.name, Args: argsOf(each.args.String())})
+		}
 	}
 	raw, err := json.Marshal(reasoning.Intent{Action: reasoning.ActionTool, Calls: calls})
-	if err == nil {
+	switch {
+	case err != nil || len(calls) == 0:
+	case strings.TrimSpace(reply.Text) == "":
 		reply.Text = string(raw)
+	default:
+		reply.Calls = string(raw)
 	}
 	return reply
 }

@@ -54,9 +54,9 @@ func (p Prompt) room() int {
 
 // Reply is the answer of a model. Tokens are counted by the service, or 0. Cut says
 // that the token limit truncated the answer. Thinking is what the service set apart from
-// it.
+// it, Calls the intent of the calls beside a text.
 type Reply struct {
-	Text, Thinking             string
+	Text, Thinking, Calls      string
 	PromptTokens, OutputTokens int
 	Cut                        bool
 }

@@ -141,10 +141,18 @@ func (a *openAIAnswer) add(said gjson.Result) {
 		if index := each.Get("index"); index.Type != gjson.Null {
 			i = tokens(index)
 		}
-		made := a.callAt(i)
-		made.name += each.Get("function.name").Str
-		made.args.WriteString(a.arguments(each.Get("function.arguments")))
+		a.called(i, each.Get("function"))
 	}
+	if older := said.Get("function_call"); older.IsObject() {
+		a.called(0, older)
+	}
+}
+
+// called adds a call, or the next part of one.
+func (a *openAIAnswer) called(number int, function gjson.Result) {
+	made := a.callAt(number)
+	made.name += function.Get("name").Str
+	made.args.WriteString(a.arguments(function.Get("arguments")))
 }
 
 // windowNames are the names of the window in the model lists of OpenAI-compatible

@@ -64,12 +64,12 @@ func errorIn(answer gjson.Result) gjson.Result {
 var (
 	// passes matches what services say of faults that pass, in a type, a code or a sentence.
 	passes = pattern.Lazy(`(?i)overload|rate.?limit|too many requests|resource.?exhausted|api_error|server.?error|internal|unavailable|timed?.?out|upstream|disconnect|loading model|` +
-		`try again|at capacity|busy|connection (?:lost|reset|closed)|unexpected EOF|runner|running the model`)
-	// loads matches what services say, with any status, of a model that is not there yet, or no
-	// longer: LM Studio loads one that has crashed again when it is asked.
-	loads = pattern.Lazy(`(?i)\b(?:loading|warming up|initiali[sz]ing)\b|not (?:yet )?ready|model (?:has |is |was )?(?:crashed|unloaded)\b`)
+		`try again|at capacity|busy|concurrency|connection (?:lost|reset|closed)|unexpected EOF|runner|running the model`)
+	// loads matches what services say, with any status, of too many requests and of a model that
+	// is not there yet, or no longer: LM Studio loads one that has crashed again when it is asked.
+	loads = pattern.Lazy(`(?i)throttling|too many requests|\b(?:loading|warming up|initiali[sz]ing)\b|not (?:yet )?ready|model (?:has |is |was )?(?:crashed|unloaded)\b`)
 	// stays matches what no wait changes.
-	stays = pattern.Lazy(`(?i)insufficient_quota|invalid_request|authentication|permission|not.?found|no such|does not exist|billing_|credits|error loading`)
+	stays = pattern.Lazy(`(?i)insufficient[_ ](?:quota|balance)|exceeded_current_quota|invalid_request|authentication|permission|not.?found|no such|does not exist|billing_|credits|error loading`)
 )
 
 // refusalError is the error of an answer that is one, Temporary if it may pass.

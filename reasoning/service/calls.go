@@ -17,7 +17,8 @@ import (
 // asObjects rewrites what a model writes in other conventions than JSON as objects: JSON
 // within a JSON string, calls in XML and in Python, the final answer of ReAct.
 func asObjects(text string, tools []reasoning.Tool) string {
-	text = observed().ReplaceAllString(namespace().ReplaceAllString(unquoted(text), "$1$2"), "$1")
+	text = observed().ReplaceAllString(ownMarks().ReplaceAllString(unquoted(text), "$1$2"), "$1")
+	text = addressed().ReplaceAllString(strings.ReplaceAll(text, `<|"|>`, `"`), "$1 ") // Gemma's quotation mark
 	tools = append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish), InputSchema: json.RawMessage(`{"properties":{"final":{"type":"string"}}}`)})
 	text = pythonCalls(xmlCalls(text, tools), tools)
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
@@ -28,8 +29,10 @@ func asObjects(text string, tools []reasoning.Tool) string {
 }
 
 var (
-	// namespace matches what stands before the names of marks: <｜DSML｜invoke.
-	namespace = pattern.Lazy(`(</?)[|｜]\w+[|｜]([a-z])`)
+	// ownMarks matches what models put before marks, or the names of them: <｜DSML｜invoke.
+	ownMarks = pattern.Lazy(`(</?)[|｜]\w+[|｜]([a-z])|\]<\]\w+\[>\[`)
+	// addressed matches the recipient of a call of harmony, and what leaks behind it.
+	addressed = pattern.Lazy(`(?m)^(\s*to=functions\.\S+)[^\n{<]*`)
 	// observed matches a call of ReAct and the result that the model makes up for it.
 	observed = pattern.Lazy(`(?is)(action[ _]input.*?)\n[ \t*]*observation[ \t*]*:.*$`)
 )
@@ -120,7 +123,9 @@ const (
 type xmlReader struct {
 	tool string
 	// whole: the end of no element is missing.
-	whole    bool
+	whole bool
+	// ended: where the text ends, an element does.
+	ended    bool
 	declared map[string]gjson.Result
 }
 
@@ -161,18 +166,18 @@ func (r xmlReader) members(text string) (found map[string]any, end int) {
 
 // element reads the element at the beginning of a text as a member, and returns its size;
 // 0 if there is none: <limit>3</limit>, <parameter=limit>3</parameter>, <param name="limit"
-// value="3"/>. The end of a call may be missing, but not that of an argument.
+// value="3"/>. The end of a call may be missing, that of an argument only before another end.
 func (r xmlReader) element(text string) (name string, value any, size int) {
 	at := element().FindStringSubmatchIndex(text)
 	if at == nil {
 		return "", nil, 0
 	}
 	name, size = text[at[2]:at[3]], at[1]
-	attributes, only, body, end := map[string]any{}, "", "", "</"+name+">"
+	attributes, named, only, body, end := map[string]any{}, false, "", "", "</"+name+">"
 	for _, pair := range attribute().FindAllStringSubmatch(text[at[3]:at[6]], -1) {
 		switch given := html.UnescapeString(pair[2] + pair[3] + pair[4]); {
 		case pair[1] == "", pair[1] == "name", r.isTool(given):
-			name = given
+			name, named = given, true
 		case pair[1] == "value":
 			only = given
 		default:
@@ -181,14 +186,12 @@ func (r xmlReader) element(text string) (name string, value any, size int) {
 	}
 	if at[6] == at[7] {
 		inside, _, closed := strings.Cut(text[size:], end)
-		if body, size = inside, size+len(inside)+len(end); !closed {
-			inner, length := map[string]any(nil), 0
-			if !r.whole && r.isTool(name) {
-				inner, length = xmlReader{r.tool, true, r.declared}.members(inside)
-			}
-			if body, size = inside[:length], at[1]+length; len(inner) == 0 {
+		body, size = inside, size+len(inside)+len(end)
+		if !closed {
+			if body = r.unclosed(name, named, inside); body == "" {
 				return "", nil, 0
 			}
+			size = at[1] + len(body)
 		}
 	}
 	if value = attributes; strings.TrimSpace(only+body) != "" {
@@ -207,6 +210,30 @@ func (r xmlReader) element(text string) (name string, value any, size int) {
 	return name, value, size
 }
 
+// unclosed is what an element without its end has: the elements of a call, or an argument
+// up to the end of what it is in.
+func (r xmlReader) unclosed(name string, named bool, inside string) string {
+	head, _, _ := strings.Cut(inside, "<")
+	outer := strings.Index(inside, "</")
+	switch {
+	case r.isTool(name) || r.isTool(strings.TrimSpace(head)):
+		if r.whole {
+			return ""
+		}
+		r.whole = true
+		inner, length := r.members(inside[len(head):])
+		if len(inner) == 0 {
+			return ""
+		}
+		return inside[:len(head)+length]
+	case named && outer > 0:
+		return inside[:outer]
+	case named && r.ended:
+		return inside
+	}
+	return ""
+}
+
 // value reads a text: elements, perhaps behind a name, JSON, or the text itself.
 func (r xmlReader) value(name, text string) any {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "\n"), "\n")
@@ -214,6 +241,7 @@ func (r xmlReader) value(name, text string) any {
 		return text
 	}
 	head, _, _ := strings.Cut(text, "<")
+	r.ended = true
 	if members, end := r.members(text[len(head):]); len(members) > 0 && strings.TrimSpace(text[len(head)+end:]) == "" {
 		if head = strings.TrimSpace(head); head != "" {
 			return map[string]any{"name": head, "args": members}

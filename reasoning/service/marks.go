@@ -43,7 +43,7 @@ func marksIn(text string) []mark {
 		name := strings.ReplaceAll(strings.ToLower(part(4)), "▁", "_")
 		edge := markEdge().FindString(name)
 		numbered := strings.TrimRight(name, "0123456789") // <unused94> ends with <unused95>
-		closing := part(3) != "" || strings.Contains(edge, "end") || edge == "_suffix" || part(2) == "" && part(6) != "" ||
+		closing := part(3) != "" || strings.Contains(edge, "end") || name == "end" || edge == "_suffix" || part(2) == "" && part(6) != "" ||
 			numbered != name && slices.ContainsFunc(found, func(m mark) bool { return m.name == numbered })
 		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(numbered, edge, "", 1), closing: closing})
 	}
@@ -62,7 +62,7 @@ func (m mark) encloses(free bool) bool {
 
 // closes reports whether the mark ends what another one begins.
 func (m mark) closes(opening mark) bool {
-	return m.closing && m.bracket == opening.bracket && (m.name == opening.name || m.thought() && opening.thought())
+	return m.closing && m.bracket == opening.bracket && (m.name == opening.name || (m.thought() || m.name == "end") && opening.thought())
 }
 
 // withoutThoughts removes thoughts, so that what a model merely considered is neither
@@ -93,6 +93,9 @@ func conclusion(thoughts string) string {
 	if json.Valid([]byte(thoughts)) {
 		return thoughts
 	}
+	if calls := callsAtEnd(thoughts); calls != "" {
+		return calls
+	}
 	parts := spans(thoughts, true)
 	for len(parts) == maxTries {
 		thoughts = thoughts[parts[maxTries-1].end:]
@@ -113,6 +116,21 @@ func conclusion(thoughts string) string {
 	return alone
 }
 
+// callsAtEnd returns the calls between their marks that a text ends with, or "".
+func callsAtEnd(text string) string {
+	found := marksIn(text)
+	for i, each := range slices.Backward(found) {
+		last := found[len(found)-1]
+		if last.end < len(text) || !strings.Contains(last.name, "call") {
+			break
+		}
+		if i < len(found)-1 && !each.closing && last.closes(each) {
+			return text[each.start:]
+		}
+	}
+	return ""
+}
+
 // withoutLeading removes the blocks at the beginning of a text. One that is not named for
 // thoughts needs its closing mark and something behind it that is no such block.
 func withoutLeading(text string, free bool) string {
@@ -128,7 +146,7 @@ func withoutLeading(text string, free bool) string {
 		}
 	}
 	if closed && opening.thought() {
-		rest = withoutFrame(rest)
+		rest = started().ReplaceAllString(withoutFrame(rest), "")
 	}
 	_, another := leadingMark(rest, free)
 	if opening.thought() || closed && rest != "" && !another {
@@ -214,7 +232,7 @@ var (
 	// ends matches tokens that end a turn, and the turns that a model then makes up.
 	ends    = pattern.Lazy(`(?is)(?:\s*(?:<[|｜][\p{L}\p{N}_▁]+[|｜]>|</s>|<(?:eo[a-z]|end_of_[a-z]+)>))+\s*$`)
 	madeUp  = pattern.Lazy(`(?is)(?:<[|｜][^|｜<>]*[|｜]>|</s>|<(?:eo[a-z]|end_of_[a-z]+)>)\s*(?:<[|｜][^|｜<>]*(?:im_start|start_header|user|system)[^|｜<>]*[|｜]>|<start_of_turn>|(?:<s>\s*)?\[INST\]).*$`)
-	started = pattern.Lazy(`^(?:<bos>\s*|<\|im_start\|>assistant\s*)+`)
+	started = pattern.Lazy(`^(?:<bos>\s*|<\|(?:im_start|begin)\|>assistant(?:<\|content\|>)?\s*)+`)
 )
 
 // withoutEnd removes the tokens around a turn.

@@ -29,7 +29,11 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	if len(text) > maxText {
 		return reasoning.Intent{}, fault.New(fault.InvalidIntent, "the answer is not an intent: it is larger than %d bytes", maxText)
 	}
-	text = asObjects(withoutThoughts(text, false), tools)
+	answer := withoutThoughts(text, false)
+	if found := marksIn(text); answer == "" && len(found) > 0 {
+		answer = callsAtEnd(strings.TrimSpace(text[:found[len(found)-1].start]))
+	}
+	text = asObjects(answer, tools)
 	var read []reading
 	var first error
 	for _, each := range spans(text, false) {

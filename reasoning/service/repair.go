@@ -24,11 +24,11 @@ const (
 )
 
 // wide matches strings, which are kept, and the punctuation of other scripts.
-var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|[｛｝［］【】（）：，＝]`)
+var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|=>|[｛｝［］【】（）：，＝]`)
 
 // asciiPunctuation replaces that of other scripts outside of strings.
 func asciiPunctuation(text string) string {
-	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "【", "[", "】", "]", "（", "(", "）", ")", "：", ":", "，", ",", "＝", "=")
+	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "【", "[", "】", "]", "（", "(", "）", ")", "：", ":", "，", ",", "＝", "=", "=>", ":")
 	return wide().ReplaceAllStringFunc(text, func(part string) string {
 		if strings.HasPrefix(part, `"`) || strings.HasPrefix(part, "“") {
 			return part

@@ -235,10 +235,13 @@ func (c *conversation) askWithin(ctx context.Context, chosen *choice, prompt Pro
 // read returns the intent in a model's text. A truncated answer may still contain one,
 // but a truncated free text is refused. Where there is no text, thoughts may end with the answer.
 func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong error) {
-	if strings.TrimSpace(reply.Text) == "" {
-		reply.Text = conclusion(reply.Thinking)
-	}
 	question := c.request.Question
+	switch {
+	case strings.TrimSpace(reply.Text) == "":
+		reply.Text = conclusion(reply.Thinking)
+	case question == nil && reply.Calls != "" && !strings.Contains(reply.Text, "{"):
+		reply.Text = reply.Calls
+	}
 	if question != nil {
 		intent, wrong = readAnswer(reply.Text, question, c.schema)
 	} else {

@@ -38,6 +38,7 @@ var thoughts = map[string]string{
 	"an attribute":    `<reasoning effort="high">%s</reasoning>`,
 	"two blocks":      "<plan>first</plan>\n<scratchpad>%s</scratchpad>",
 	"braces":          "{{think}}%s{{/think}}",
+	"Solar":           "<|think|>%s<|end|><|begin|>assistant<|content|>",
 	"a turn":          "<|im_start|>think\n%s<|im_end|>\n<|im_start|>answer\n",
 	"no beginning":    "%s</think>",
 	"no square one":   "%s[/THINK]\n",
@@ -169,6 +170,16 @@ func TestFormsOfCalls(t *testing.T) {
 		`{"git_log":{"limit":3}}`,
 		`{"tool_uses":[{"recipient_name":"functions.git_log","parameters":{"limit":3}}]}`,
 		`[{"name":"git_log","arguments":{"limit":3}}]`,
+		`{"action"=>"tool", "tool_name"=>"git.log", "args"=>{"limit"=>3}}`,
+		`{"name":"git_log<|channel|>commentary","arguments":{"limit":3}}`,
+		`{"name":"functions.git_log:0","arguments":{"limit":3}}`,
+		"to=functions.git_log  天天json\n" + limit,
+		`<|tool_call>call:git_log{limit:3}<tool_call|>`,
+		"<tool_call>git_log<arg_key>limit</arg_key><arg_value>3</arg_value>",
+		"<tool_call>\n<function=git_log>\n<parameter=limit>\n3\n</tool_call>",
+		"<tool_call>\n<function=git_log>\n<parameter=limit>3\n</function>\n</tool_call>",
+		"]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"git_log\">\n]<]minimax[>[<limit>3]<]minimax[>[</limit>\n]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+		"<think>I need the log.\n<tool_call>\n{\"name\": \"git_log\", \"arguments\": {\"limit\": 3}}\n</tool_call>\n</think>",
 		"<tool_use><name>git_log</name><arguments>" + limit + "</arguments></tool_use>",
 		"<use_mcp_tool>\n<server_name>savant</server_name>\n<tool_name>git_log</tool_name>\n<arguments>\n" + limit + "\n</arguments>\n</use_mcp_tool>",
 		"<tool_use><name>git_log</name><arguments><limit>3</limit></arguments></tool_use>",
@@ -268,7 +279,10 @@ func TestFormsOfCalls(t *testing.T) {
 			require.Equal(t, want, intent.Final)
 		}
 	}
-	intent, err := service.Parse("<function=git_log>\n<parameter=path>\n<b>3</b>\n</parameter>\n<parameter=limit>3</parameter>\n</function>", tools)
+	intent, err := service.Parse("<|tool_call>call:git_log{limit:3,path:<|\"|>a<|\"|>}<tool_call|>", tools)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"path":"a","limit":3}`, string(intent.Args))
+	intent, err = service.Parse("<function=git_log>\n<parameter=path>\n<b>3</b>\n</parameter>\n<parameter=limit>3</parameter>\n</function>", tools)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"path":"<b>3</b>","limit":3}`, string(intent.Args))
 }
@@ -279,7 +293,7 @@ func TestHalfACallIsNoCall(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"action":"tool","tool_name":"git_log","args":{"text":"half of`, `{"action":"tool","tool_name":"git_log","args":{"limit":3`,
 		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool.",
-		"Use <b>git_log</b> for it.", "<steps><step>git_log</step></steps>", `<invoke name="git_log"><parameter name="limit">3`, "<code>git_log</code> lists them."} {
+		"<think>Perhaps <tool_call>{\"name\":\"git_log\",\"arguments\":{}}</tool_call>, or not.</think>", "<tool_call><function=git_log><parameter=limit>3", "Use <b>git_log</b> for it.", "<steps><step>git_log</step></steps>", `<invoke name="git_log"><parameter name="limit">3`, "<code>git_log</code> lists them."} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
 	}

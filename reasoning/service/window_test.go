@@ -86,6 +86,15 @@ func TestAnswersOfModelsThatThink(t *testing.T) {
 		require.Equal(t, "real", intent.Final, thoughts)
 		require.Contains(t, slm.asked[1].User, thoughts[:3], "the model sees what it wrote")
 	}
+	for _, reply := range []models.Reply{
+		{Thinking: "I need it. <|tool_calls_section_begin|><|tool_call_begin|>functions.context_search:0<|tool_call_argument_begin|>{\"query\":\"a\"}<|tool_call_end|><|tool_calls_section_end|>"},
+		{Text: "Let me look.", Calls: `{"action":"tool","calls":[{"tool_name":"context.search","args":{"query":"a"}}]}`},
+	} {
+		slm = &replies{list: []models.Reply{reply}}
+		intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
+		require.NoError(t, err)
+		require.Equal(t, "context.search", intent.AllCalls()[0].ToolName)
+	}
 	slm = &replies{list: []models.Reply{{Thinking: "hmm", Cut: true}, {Text: finish}}}
 	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)
