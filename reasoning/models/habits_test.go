@@ -244,7 +244,7 @@ func TestAWindowThatIsTooSmall(t *testing.T) {
 		`{"message":"Input tokens (9000) exceed the maximum number of input tokens (8192)."}`:                                                                                                        8192,
 		`{"error":{"message":"Prompt of 9000 tokens exceeds the model's limit of 8192 tokens"}}`:                                                                                                     8192,
 		`{"message":"The number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model"}`:                                                                                     8192,
-		`{"error":{"message":"The provided prompt is 5000 tokens long, so 4096 tokens require a sequence length of 9096, but the maximum supported sequence length is just 8192!"}}`:                 8192,
+		`{"error":{"message":"The provided prompt is 5000 tokens long, so 4096 tokens require a sequence length of 9096, but the maximum supported sequence length is just 8192!"}}`:                 0,
 		`{"error":{"message":"You passed 9000 input tokens and requested 0 output tokens. However, the model's context length is only 8192 tokens."}}`:                                               8192,
 		`{"message":"The model returned the following errors: input length and max_tokens exceed context limit: 19900 + 8000 > 20000"}`:                                                              20_000,
 		`{"error":{"message":"Range of input length should be [1, 4096]"}}`:                                                                                                                          4096,

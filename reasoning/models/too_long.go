@@ -29,8 +29,8 @@ var (
 	// is said of both.
 	ofOutput   = pattern.Lazy(`(?i)(?:most|supports|number of) (?:\d+ )?(?:output|completion) tokens|rate.?limit (?:of|reached|exceeded)|per (?:minute|day|second|min)\b`)
 	tooLarge   = pattern.Lazy(`(?i)request too large|maximum context`)
-	windowSize = pattern.Lazy(`(?i)"?n_ctx"?\s*[:=]\s*"?(\d+)|(?:(?:context|prompt|sequence) (?:length|size|window)|max_model_len|limit (?:is|of)|tokens? limit|tokens allowed|less than|cannot exceed)\D{0,30}?(\d{4,})|` +
-		`(\d{3,})\s+maximum|limit:? (\d{3,}), requested|(?:<=|\+ \d+ >) (\d{3,})|\[\d, ?(\d{3,})\]|tokens \((\d{3,})\)`)
+	windowSize = pattern.Lazy(`(?i)"?n_ctx"?\s*[:=]\s*"?(\d+)|(?:(?:context|prompt) (?:length|size|window)|max_model_len|limit (?:is|of)|tokens? limit|tokens allowed|less than|cannot exceed)\D{0,30}?(\d{4,})|` +
+		`(\d{3,})\s+maximum|limit:? (\d{3,}), requested|(?:<=|\+ \d+ >) (\d{3,})|\[\d, ?(\d{3,})\]|of (?:input )?tokens \((\d{3,})\)`)
 )
 
 // tooLong turns the refusal of a prompt that is too long into a TooLong, which neither
