@@ -66,12 +66,15 @@ func (p *program) begin(a *app.App, name, from string) error {
 	if !newName().MatchString(name) || slices.Contains([]string{"true", "false", "null"}, name) {
 		return cli.UsageError("NAME " + terminal.Visible(name) + ": use lower-case letters, digits, _ and -, starting with a letter, at most 55, and not true, false or null, which YAML reads as values")
 	}
-	if _, err := a.Think.Library.Find(name, ""); !errors.Is(err, fault.UnknownWorkflow) {
-		return fault.New(fault.IDCollision, "there is a workflow named %s: choose another name; savant workflows list shows all", name)
-	}
 	files, err := newFiles(name, from)
 	if err != nil {
 		return err
+	}
+	for _, each := range files { // its children, too
+		made := strings.TrimSuffix(path.Base(each.name), ".yaml")
+		if _, err := a.Think.Library.Find(made, ""); !errors.Is(err, fault.UnknownWorkflow) && !strings.Contains(made, ".") {
+			return fault.New(fault.IDCollision, "there is a workflow named %s: choose another name than %s; savant workflows list shows all", made, name)
+		}
 	}
 	root, err := regular.OpenFolder(p.Settings.Path)
 	if err != nil {

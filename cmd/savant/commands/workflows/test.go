@@ -107,8 +107,9 @@ func (p *program) testOnce(ctx context.Context, a *app.App, names []string, o te
 	if err != nil {
 		return err
 	}
-	out, ran := runCases(workflows, o.only)
-	if o.only != "" && !ran {
+	out := runCases(workflows, o.only)
+	broken := slices.ContainsFunc(out.Files, func(f testedFile) bool { return len(f.Errors) > 0 })
+	if o.only != "" && out.Passed+out.Failed == 0 && !broken {
 		return fault.New(fault.InvalidParams, "no case is named %q", fault.Cut(o.only, 100))
 	}
 	if o.mutate && out.Failed == 0 {
@@ -128,7 +129,7 @@ func (p *program) testOnce(ctx context.Context, a *app.App, names []string, o te
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(out.Files, func(f testedFile) bool { return len(f.Errors) > 0 }):
+	case broken:
 		return cli.StatusError(cli.ExitInvalid)
 	case out.Failed > 0 || out.Coverage.Percent < o.min:
 		return cli.StatusError(cli.ExitFailed)
@@ -137,8 +138,8 @@ func (p *program) testOnce(ctx context.Context, a *app.App, names []string, o te
 }
 
 // runCases runs the cases of workflows; only one of a name if only is not empty.
-func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool) {
-	out = tested{Files: []testedFile{}}
+func runCases(workflows []app.TestedWorkflow, only string) tested {
+	out := tested{Files: []testedFile{}}
 	whole := cases.Coverage{Missing: []cases.Uncovered{}}
 	for _, workflow := range workflows {
 		reached, excuses := cases.Points{}, []cases.Excuse{}
@@ -149,7 +150,6 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 				shown.Cases = workflow.Run(file, only)
 			}
 			for _, each := range shown.Cases {
-				ran = true
 				maps.Copy(reached, each.Reached)
 				if each.Status == cases.Passed {
 					out.Passed++
@@ -165,7 +165,7 @@ func runCases(workflows []app.TestedWorkflow, only string) (out tested, ran bool
 		}
 	}
 	out.Coverage = testedCoverage{whole.Percent(), whole.Missing}
-	return out, ran
+	return out
 }
 
 // mutants changes the workflows whose files are valid.
