@@ -127,7 +127,10 @@ func (s *server) special(t text, p cursor) []candidate {
 		step := p.siblings[2]
 		switch {
 		case path == "steps [] call":
-			return append(s.tools(), named(values(schemaOf(ofWorkflow).schemasAt([]string{"steps", item, "call"})), kindFunction)...)
+			work := slices.DeleteFunc(s.tools(), func(each candidate) bool { // validate refuses the others
+				return strings.HasPrefix(each.label, "think.") || strings.HasPrefix(each.label, "agent.")
+			})
+			return append(work, named(values(schemaOf(ofWorkflow).schemasAt([]string{"steps", item, "call"})), kindFunction)...)
 		case path == "steps [] deps" || path == "steps [] deps []":
 			return candidatesOf(stepLines(t.lines), kindVariable)
 		case path == "steps [] input_template" && p.key:

@@ -28,7 +28,7 @@ import (
 // shelf is a project with some files and one tool.
 type shelf struct{ fstest.MapFS }
 
-func (shelf) Names() []string { return []string{"git.log"} }
+func (shelf) Names() []string { return []string{"git.log", "think.plan"} }
 
 func (shelf) Tool(name string) (rules.Tool, bool) {
 	return rules.Tool{Own: true, ReadOnly: true, Input: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"limit":{"type":"integer","description":"How many."}}}`),
@@ -249,7 +249,7 @@ func TestWhatCouldBeWritten(t *testing.T) {
 		text, want, not string
 	}{
 		{head + "  - id: b\n    ca|", "call capture_as when", "id"},
-		{head + "  - id: b\n    call: g|", "git.log llm.generate flow.set", ""},
+		{head + "  - id: b\n    call: g|", "git.log llm.generate flow.set", "think.plan"},
 		{head + "  - {id: b, call: git.log, input_template: {|", "limit", "id"},
 		{head + "  - id: b\n    join: |", "all any done success", ""},
 		{head + "  - id: b\n    call: flow.assert\n    deps: [l|", "log b", ""},

@@ -139,6 +139,9 @@ func (a *App) projectWorkflows() ([]string, error) {
 	if err == nil && !info.IsDir() {
 		err = &fs.PathError{Err: syscall.ENOTDIR}
 	}
+	if lock, _ := a.packages.Lock(); errors.Is(err, fs.ErrNotExist) && len(lock.Packages) > 0 {
+		return nil, nil // all workflows are of packages
+	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fault.From(notFound(filepath.Join(a.settings.Path, "workflows"), err)).Hinted(fault.Hint{Text: howToBegin})
 	}
