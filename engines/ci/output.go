@@ -87,7 +87,7 @@ func (o *output) conclude(report *Report, dir *os.Root, pattern string, started 
 var (
 	failingLine = pattern.Lazy(`(?i)(?:^|[^\pL])(?:fail(?:ed|ure|ures|ing|s)?|errors?|\w+(?:Error|Exception)|fatal|panic|not ok|traceback|assert(?:ion)?)(?:[^\pL]|$)|: (?:command )?not found|[✗✖✕✘×❌⨯]|` +
 		`\*\*\*|panicked|core dumped|\[E\]|^\s*(?:\d+\)|●) |\.\w+:\d+(?::\d+:|\s+#|\s\s)`)
-	noFailure   = pattern.Lazy(`(?i)\b(?:0|no|without) (?:\w+ )?(?:fail|error)|(?:fail(?:ed|ures|s)?|errors?)[\s:=]{1,3}0(?:[^.\w]|$)`)
+	noFailure = pattern.Lazy(`(?i)\b(?:0|no|without) (?:\w+ )?(?:fail|error)|(?:fail(?:ed|ures|s)?|errors?)[\s:=]{1,3}0(?:[^.\w]|$)`)
 )
 
 // maxFailing is the maximum number of such lines in a report.

@@ -146,7 +146,9 @@ func (s *source) positionAt(offset int) position {
 		return position{line, s.report.indent(line) + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1}
 	case s.style&yaml.FoldedStyle != 0 || strings.Contains(s.text, "\n"):
 		return s.start
-	case s.style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0:
+	case s.style&yaml.SingleQuotedStyle != 0: // which writes ' twice
+		return position{s.start.line, column + 1 + strings.Count(before, "'")}
+	case s.style&yaml.DoubleQuotedStyle != 0:
 		return position{s.start.line, column + 1}
 	default:
 		return position{s.start.line, column}

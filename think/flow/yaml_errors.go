@@ -227,7 +227,7 @@ type braces struct {
 // wrongInBraces returns what breaks a map or list in braces that begins on a line, and
 // where; no advice where that is not found.
 func (r *report) wrongInBraces(line int, text string) (position, string) {
-	if !strings.HasPrefix(text, "did not find expected ',' or") && text != "did not find expected node content" || line > len(r.lines) {
+	if !strings.HasPrefix(text, "did not find expected ',' or") && text != "did not find expected node content" && text != "did not find expected whitespace or line break" || line > len(r.lines) {
 		return position{}, ""
 	}
 	b := &braces{text: string(bytes.Join(r.lines[line-1:min(len(r.lines), line+maxBraces)], []byte("\n"))), began: -1}
