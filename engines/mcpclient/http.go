@@ -161,6 +161,9 @@ func (h *httpLink) post(ctx context.Context, method string, message any) (*http.
 func (h *httpLink) withConnection(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.client.life, cancel)
+	if h.client.life.Err() != nil {
+		cancel() // now: AfterFunc does it some time later, when the request is sent
+	}
 	return ctx, func() { stop(); cancel() }
 }
 
