@@ -43,37 +43,27 @@ func (c converter) convert(schema, value any, depth int) (meant any, differs boo
 	case string:
 		return c.convertText(forms, sent, depth)
 	case []any:
-		var list []any
+		list := slices.Clone(sent)
 		for i, item := range sent {
-			if inner, is := c.convert(itemOf(forms, i), item, depth+1); is {
-				if list == nil {
-					list = slices.Clone(sent)
-				}
-				list[i] = inner
-			}
+			var is bool
+			list[i], is = c.convert(itemOf(forms, i), item, depth+1)
+			differs = differs || is
 		}
-		return orElse(list != nil, list, value)
+		meant = list
 	case map[string]any:
-		var object map[string]any
+		object := maps.Clone(sent)
 		forms = chosen(forms, sent)
 		for name, member := range sent {
-			if inner, is := c.convert(memberOf(forms, name), member, depth+1); is {
-				if object == nil {
-					object = maps.Clone(sent)
-				}
-				object[name] = inner
-			}
+			var is bool
+			object[name], is = c.convert(memberOf(forms, name), member, depth+1)
+			differs = differs || is
 		}
-		return orElse(object != nil, object, value)
+		meant = object
 	}
-	return value, false
-}
-
-func orElse[T any](changed bool, made T, value any) (any, bool) {
-	if changed {
-		return made, true
+	if !differs {
+		return value, false
 	}
-	return value, false
+	return meant, true
 }
 
 // maxConverted bounds the depth of values in which texts are converted.

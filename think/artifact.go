@@ -128,9 +128,3 @@ const (
 func varURI(workflow, run, name string) string {
 	return RunPrefix + workflow + "/" + run + "/vars/" + name
 }
-
-func outputsURI(workflow, run string) string { return RunPrefix + workflow + "/" + run + "/outputs" }
-
-func summaryURI(workflow, run string) string { return RunPrefix + workflow + "/" + run + "/summary" }
-
-func artifactURI(digest string) string { return ArtifactPrefix + digest }

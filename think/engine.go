@@ -293,7 +293,7 @@ func New(options Options) *Engine {
 		options.ProjectEvery = time.Second
 	}
 	e := &Engine{Options: options, live: map[state.Key]*live{}, named: map[string]state.Key{}, concerns: map[state.Key]concern{}, checks: map[*flow.Graph]checkedGraph{}}
-	e.projects = newProjector(e)
+	e.projects = &projector{engine: e, every: e.ProjectEvery, closing: make(chan struct{}), waiting: map[state.Key]*due{}, latest: map[string]string{}}
 	return e
 }
 

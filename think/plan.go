@@ -74,7 +74,7 @@ func (e *Engine) Plan(ctx context.Context, in PlanInput) (*Reply, error) {
 		return nil, fault.New(fault.UnknownTool, "%s", unseen[0].Message).With(unseen...)
 	}
 	if len(warnings) > 0 && (in.StrictTools || workflow.StrictTools) {
-		return nil, strictly(warnings)
+		return nil, fault.New(fault.UnknownTool, "%s", warnings[0].Message).With(errorsOf(warnings)...)
 	}
 	note, err := e.unpublishedNote(graph, in)
 	if err != nil {
@@ -372,7 +372,7 @@ func (e *Engine) keepArtifacts(ctx context.Context, final *flow.Final) (artifact
 
 func artifactOf(a flow.FinalArtifact) artifact {
 	digest := jsonvalue.HexSum(a.Data)
-	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: artifactURI(digest)}
+	return artifact{Name: a.Name, Type: a.Type, Size: len(a.Data), SHA256: digest, Ref: ArtifactPrefix + digest}
 }
 
 // Blocked is the cause of the error of a run that is blocked. What was asked for is done:
@@ -504,10 +504,6 @@ func witnessed(workflow *flow.Workflow, tool, message string) []fault.Diagnostic
 		}
 	}
 	return found
-}
-
-func strictly(warnings []fault.Diagnostic) error {
-	return fault.New(fault.UnknownTool, "%s", warnings[0].Message).With(errorsOf(warnings)...)
 }
 
 func errorsOf(warnings []fault.Diagnostic) []fault.Diagnostic {

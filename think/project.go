@@ -42,10 +42,6 @@ const (
 	maxShare = 50
 )
 
-func newProjector(e *Engine) *projector {
-	return &projector{engine: e, every: e.ProjectEvery, closing: make(chan struct{}), waiting: map[state.Key]*due{}, latest: map[string]string{}}
-}
-
 // project writes a held run's readable file: now, at its plan, end and
 // checkpoints, or once the run has rested.
 func (e *Engine) project(ctx context.Context, l *live, now bool) {

@@ -327,7 +327,7 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 	final := now.Final
 	r.Done, r.Outcome, r.Artifacts, r.Ran = true, final.Outcome, artifacts, &final.Ran
 	if r.Summary = final.Summary; len(final.Summary) > maxSummary {
-		r.Summary = preview{Artifact: summaryURI(now.Workflow.Name, now.RunID), Size: len(final.Summary), Preview: fault.Cut(final.Summary, maxSummary)}
+		r.Summary = preview{Artifact: RunPrefix + now.Workflow.Name + "/" + now.RunID + "/summary", Size: len(final.Summary), Preview: fault.Cut(final.Summary, maxSummary)}
 	}
 	if r.Artifacts == nil {
 		r.Artifacts = []artifact{}
@@ -345,7 +345,7 @@ func (r *Reply) finish(now flow.Outcome, artifacts []artifact) {
 }
 
 func outputsPreview(now flow.Outcome, outputs json.RawMessage) preview {
-	return preview{Artifact: outputsURI(now.Workflow.Name, now.RunID), Size: len(outputs), Preview: fault.Cut(string(outputs), 400)}
+	return preview{Artifact: RunPrefix + now.Workflow.Name + "/" + now.RunID + "/outputs", Size: len(outputs), Preview: fault.Cut(string(outputs), 400)}
 }
 
 // bound cuts what can be asked for again until the reply is short enough:

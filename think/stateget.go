@@ -66,14 +66,10 @@ const maxState = 64_000
 // UNRESOLVED_VAR.
 func (e *Engine) StateGet(ctx context.Context, in StateGetInput) (*StateGet, error) {
 	if in.Artifact != "" {
-		data, err := e.referred(ctx, in.Artifact)
-		if err != nil {
-			return nil, err
-		}
 		if in.Limit <= 0 {
 			in.Limit = defaultPart
 		}
-		part, err := partOf(data, in.Offset, in.Limit)
+		part, err := e.Artifact(ctx, ArtifactInput{Ref: in.Artifact, Offset: in.Offset, Limit: in.Limit})
 		if err != nil {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (i *inference) logical(n *ast.BinaryNode) *Type {
 	before := len(i.untyped)
 	i.untyped = append(i.untyped, guardedReads(n.Left)...)
 	outer := i.facts
-	i.facts = learn(outer, n.Left, n.Operator == "and" || n.Operator == "&&", i.values)
+	i.facts = learn(outer, n.Left, conjunction(n, true), i.values)
 	i.truth(n.Right, "the right side of "+n.Operator)
 	i.facts, i.untyped = outer, i.untyped[:before]
 	return ofBool

@@ -161,10 +161,6 @@ func (a *Approval) Admits(step, person string, agreed []string, declines bool) e
 	return nil
 }
 
-func (u *unit) admitPerson(answer Answer) error {
-	return u.step().Approval.Admits(u.id, answer.By, u.rare().agreed, declined(u.step(), answer.Result))
-}
-
 // agrees takes a yes to which others have to be added, and reports whether it was one.
 func (u *unit) agrees(answer Answer) bool {
 	a := u.step().Approval

@@ -307,7 +307,7 @@ func (p *parser) schemas(node *yaml.Node) {
 		if !stepName().MatchString(name) {
 			p.add(fault.YAMLSchemaViolation, "schemas."+name, value, "a schema's name is letters, digits, _ and -, starting with a letter")
 		}
-		p.w.Schemas[name], ordered[name] = valueOf(value), orderedOf(value)
+		p.w.Schemas[name], ordered[name] = valueOf(value), valueAs(value, true)
 		p.schemaTexts(value, "schemas."+name)
 	}
 	set, err := p.w.set.With(ordered)

@@ -171,7 +171,7 @@ func (u *unit) admit(answer *Answer) error {
 			return fault.New(fault.ApprovalRequired, "the approval is void: the question of step %q is not the one that was shown; read it again", u.id).
 				With(fault.Diagnostic{Path: u.id, Message: "digest of what was shown", Expected: shown, Actual: answer.Shown})
 		}
-		if err := u.admitPerson(*answer); err != nil {
+		if err := u.step().Approval.Admits(u.id, answer.By, u.rare().agreed, declined(u.step(), answer.Result)); err != nil {
 			return err
 		}
 		answer.Witness = WitnessPerson

@@ -57,17 +57,12 @@ func (r *report) places(src []byte) (any, fault.Places, error) {
 	return valueOf(root), l.keys, nil
 }
 
-func readRoot(file string, src []byte) (*yaml.Node, *report, error) {
-	r := &report{file: file}
-	root := r.readSource(src)
-	return root, r, r.failure(file)
-}
-
 // ReadYAMLLayout is ReadYAML that also returns the layout of the file, for packages
 // whose files hold expressions.
 func ReadYAMLLayout(file string, src []byte) (any, *Layout, error) {
-	root, r, err := readRoot(file, src)
-	if err != nil {
+	r := &report{file: file}
+	root := r.readSource(src)
+	if err := r.failure(file); err != nil {
 		return nil, nil, err
 	}
 	return valueOf(root), layoutOf(r, root), nil
@@ -166,18 +161,27 @@ var decimal = pattern.Lazy(`^-?[1-9][0-9]{0,300}$`)
 
 // valueOf converts a checked node to a value of package jsonvalue. Text that YAML would
 // read as a date stays text.
-func valueOf(node *yaml.Node) any {
+func valueOf(node *yaml.Node) any { return valueAs(node, false) }
+
+// valueAs is valueOf; ordered says that maps keep the order of their keys.
+func valueAs(node *yaml.Node, ordered bool) any {
 	switch node.Kind {
 	case yaml.MappingNode:
-		object := make(map[string]any, len(node.Content)/2)
+		object, members := make(map[string]any, len(node.Content)/2), jsonvalue.Object{}
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			object[node.Content[i].Value] = valueOf(node.Content[i+1])
+			name, value := node.Content[i].Value, valueAs(node.Content[i+1], ordered)
+			if object[name] = value; ordered {
+				members.Add(name, value)
+			}
+		}
+		if ordered {
+			return members
 		}
 		return object
 	case yaml.SequenceNode:
 		list := make([]any, len(node.Content))
 		for i, item := range node.Content {
-			list[i] = valueOf(item)
+			list[i] = valueAs(item, ordered)
 		}
 		return list
 	}
@@ -206,29 +210,11 @@ func valueOf(node *yaml.Node) any {
 
 // orderedJSON returns a value in JSON, with the keys of its maps in their order.
 func orderedJSON(node *yaml.Node) []byte {
-	raw, err := jsonvalue.Encode(orderedOf(node))
+	raw, err := jsonvalue.Encode(valueAs(node, true))
 	if err != nil {
 		return nil // it is refused where it is read
 	}
 	return raw
-}
-
-func orderedOf(node *yaml.Node) any {
-	switch node.Kind {
-	case yaml.MappingNode:
-		object := make(jsonvalue.Object, 0, len(node.Content)/2)
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			object.Add(node.Content[i].Value, orderedOf(node.Content[i+1]))
-		}
-		return object
-	case yaml.SequenceNode:
-		list := make([]any, len(node.Content))
-		for i, item := range node.Content {
-			list[i] = orderedOf(item)
-		}
-		return list
-	}
-	return valueOf(node)
 }
 
 // numberValue returns a number beyond the integers of Go: one that is written
@@ -241,6 +227,12 @@ func numberValue(text string) any {
 		return f
 	}
 	return text
+}
+
+// warn notes what YAML reads otherwise than it looks.
+func (r *report) warn(path string, at position, format string, args ...any) {
+	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: path, Line: at.line, Column: at.column,
+		Code: fault.YAMLSchemaViolation, Severity: "warning", Message: fmt.Sprintf(format, args...)})
 }
 
 // plainInteger reports whether text begins like an integer that YAML and Go read alike.
@@ -270,9 +262,8 @@ func (r *report) cut(node *yaml.Node, at *yamlPath, line int, rest []byte) {
 	if !looksCut(comment) {
 		return
 	}
-	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: at.path(), Line: line, Column: 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment),
-		Code: fault.YAMLSchemaViolation, Severity: "warning",
-		Message: fmt.Sprintf("YAML takes %q for a comment and leaves %s: put the text in quotes, or a space after the #", fault.Cut(comment, 60), leftOf(node))})
+	r.warn(at.path(), position{line, 1 + utf8.RuneCount(r.lines[line-1]) - utf8.RuneCountInString(comment)},
+		"YAML takes %q for a comment and leaves %s: put the text in quotes, or a space after the #", fault.Cut(comment, 60), leftOf(node))
 }
 
 // cutBefore warns of a text that begins, after its key, with what YAML took for a
@@ -297,9 +288,7 @@ func (r *report) cutByComma(before, key, value *yaml.Node, at *yamlPath) {
 	if rest = bytes.TrimLeft(rest, " \t\r"); !found || bytes.HasPrefix(rest, []byte(":")) {
 		return
 	}
-	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: at.path(), Line: key.Line, Column: key.Column,
-		Code: fault.YAMLSchemaViolation, Severity: "warning",
-		Message: fmt.Sprintf("YAML takes %q behind the comma for a key and leaves %s: put the text in quotes", fault.Cut(key.Value, 60), leftOf(before))})
+	r.warn(at.path(), positionOf(key), "YAML takes %q behind the comma for a key and leaves %s: put the text in quotes", fault.Cut(key.Value, 60), leftOf(before))
 }
 
 func leftOf(node *yaml.Node) string {
@@ -362,9 +351,7 @@ func (r *report) losesText(node *yaml.Node, path string) {
 	if err != nil || string(value) == written || ordinary().MatchString(written) {
 		return
 	}
-	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: path, Line: node.Line, Column: node.Column,
-		Code: fault.YAMLSchemaViolation, Severity: "warning",
-		Message: fmt.Sprintf("%s is a number here and becomes %s: put it in quotes if it is a text", fault.Cut(node.Value, 60), fault.Cut(string(value), 60))})
+	r.warn(path, positionOf(node), "%s is a number here and becomes %s: put it in quotes if it is a text", fault.Cut(node.Value, 60), fault.Cut(string(value), 60))
 }
 
 // schemaTexts is losesText for the values in a schema, unless it says that they are
