@@ -136,12 +136,18 @@ func (p *planner) passageAt(r reading, i int) (passage, bool) {
 	if p.question.kind == tests && name == "" && isTestCase().MatchString(r.lines[i]) {
 		title = nameIn(r.lines[i])
 	}
+	if title == "" && p.question.kind == locate && describes(r.lines, i) {
+		return passage{}, false
+	}
 	if title == "" {
 		return p.textAt(r, i)
 	}
 	s := passage{path: r.path, name: name, nameLine: r.start + i}
-	for j := commentAbove(r.lines, i); j <= i; j++ {
-		s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
+	first := commentAbove(r.lines, i)
+	for j := first; j <= i; j++ {
+		if j < first+maxComment || j == i { // a long comment begins with what matters
+			s.lines = append(s.lines, quoted{r.start + j, r.lines[j]})
+		}
 	}
 	body := p.bodyOf(r, i)
 	head := textOf(s.lines)
@@ -183,7 +189,7 @@ func (p *planner) fit(s *passage, line string) {
 		s.score *= unfitting * unfitting
 	case p.question.callers && (isComment(line) || p.likeness(declared(line, declarations...)) > 0):
 		s.score *= noList * unfitting
-	case p.question.acts && isType().MatchString(line):
+	case p.question.acts && isType().MatchString(line), p.question.acts && isValue().MatchString(line) && !isFunction().MatchString(line) && !makingWords().MatchString(p.question.verb):
 		s.score *= unfitting
 	case p.question.acts && p.doesVerb(s.name):
 		s.score *= doing
@@ -200,6 +206,7 @@ func (p *planner) doesVerb(name string) bool {
 var (
 	// isFunction matches the declaration of a function.
 	isType     = pattern.Lazy(`^\s*(?:(?:export|default|pub|public|abstract)\s+)*(?:type|class|struct|interface|enum|trait)\b`)
+	isValue    = pattern.Lazy(`^\s*(?:(?:export|const|let|var|static)\s+)*[\w.$]+\s*=[^=>]`)
 	isFunction = pattern.Lazy(`\b(?:func|def|fn|function)\b|=>`)
 	// isTestCase matches the declaration of a test.
 	testMark   = pattern.Lazy(`^\s*(?:#\[(?:\w+::)?test\b|@Test\b|\[(?:Fact|Test)\b)`)
@@ -210,6 +217,9 @@ var (
 // heading, or the first cell of a row, or "". The path counts only if the passage itself
 // has words of the goal.
 func (p *planner) value(s *passage, title string, fields ...field) {
+	if expected := p.question.value; expected != nil && expected().MatchString(fields[0].text) && asksVariable().MatchString(p.question.sought) {
+		fields = append(fields, field{p.question.sought, 1}) // what a variable is named for says it
+	}
 	if p.cover(slices.Clone(fields)...) == 0 && !p.ofNamedFile(*s) {
 		return
 	}
@@ -300,10 +310,24 @@ func isTestAt(lines []string, i int) bool {
 // commentAbove returns the first line of the comment above a line.
 func commentAbove(lines []string, at int) int {
 	first := at
-	for first > 0 && at-first < maxComment && isComment(lines[first-1]) {
+	for first > 0 && (isComment(lines[first-1]) || blankBelow(lines, first-1)) {
 		first--
 	}
 	return first
+}
+
+// blankBelow reports whether a line is blank, below the end of a comment.
+func blankBelow(lines []string, i int) bool {
+	return i > 0 && strings.TrimSpace(lines[i]) == "" && strings.HasSuffix(strings.TrimSpace(lines[i-1]), "*/")
+}
+
+// describes reports whether a line is of the comment of a declaration.
+func describes(lines []string, i int) bool {
+	first := i
+	for i < len(lines) && (isComment(lines[i]) || blankBelow(lines, i)) {
+		i++
+	}
+	return i > first && i < len(lines) && declared(lines[i], declarations...) != ""
 }
 
 func isComment(line string) bool {
@@ -332,10 +356,10 @@ func isLiteral(line string) bool {
 // tellingLines are the lines of a body with most words of the goal, in their order.
 func (p *planner) tellingLines(r reading, from int) []quoted {
 	var lines []quoted
-	ends := func(line string) bool {
-		return declared(line, declarations[:keywords]...) != "" || isTestCase().MatchString(line) || line == "}"
-	}
-	for j := from; j < len(r.lines) && (j < from+maxBody || p.question.kind == tests) && !ends(r.lines[j]); j++ {
+	for j := from; j < len(r.lines) && (j < from+maxBody || p.question.kind == tests); j++ {
+		if line := r.lines[j]; strings.TrimSpace(line) != "" && indent(line) <= indent(r.lines[from-1]) && !opening().MatchString(line) || isTestCase().MatchString(line) {
+			break
+		}
 		if p.weigh(r.lines[j]) > 0 {
 			lines = append(lines, quoted{r.start + j, r.lines[j]})
 		}
@@ -345,6 +369,9 @@ func (p *planner) tellingLines(r reading, from int) []quoted {
 	slices.SortFunc(lines, func(a, b quoted) int { return a.number - b.number })
 	return lines
 }
+
+// opening matches a line that only closes the head of a declaration, or opens its body.
+var opening = pattern.Lazy(`^\s*(?:[)\]}].*[{:(\[]\s*$|\{\s*$|where\b)`)
 
 func textOf(lines []quoted) string {
 	var out strings.Builder

@@ -209,7 +209,8 @@ var declarations = []func() *regexp.Regexp{
 	pattern.Lazy(`^\s*` + modifiers + `(?:func(?: \([^)]*\))?|type|class|def|fn|interface|struct|enum|trait|function\*?)\s+([A-Za-z_$][\w$]*)`),
 	pattern.Lazy(`^` + modifiers + `(?:const|let|var|static)\s+(?:mut\s+)?([A-Za-z_$][\w$]*)|^\s+(?:(?:public|private|protected|static|final|readonly)\s+)+(?:[\w<>\[\]]+\s+)?(#?[A-Za-z_]\w*)(?::[^=]+|\s*)[=;]|^\s+` + modifiers + `const\s+([A-Z][A-Z0-9_]+)\b`),
 	pattern.Lazy(`^(?:[\w$]+\.)*([A-Za-z_$][\w$]*)(?:\s*:\s*[\w.\[\], |]+)?\s*=\s`),
-	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?(#?[A-Za-z_$][\w$]*)(?:<[^(]*>)?\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$`),
+	pattern.Lazy(`^\s+` + modifiers + `(?:[\w<>\[\].,?]+\s+){0,3}?(#?[A-Za-z_$][\w$]*)(?:<[^(]*>)?\s?\([^;'"()]*\)\s*(?::[^{]*|throws [^{]*)?\{\s*$|^(?:[A-Za-z_]\w*[\s*]+)+([A-Za-z_]\w*)\s?\([^;'"()]*\)\s*\{?\s*$|` +
+		`^\s*(?:[\w$]+\.[\w.$]+\(|\w+\(\w+,\s*)["']([\w$-]+)["'],\s*(?:async\s+)?(?:function\b|\(\w*\)\s*=>)`),
 	assignment,
 }
 

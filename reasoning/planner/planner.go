@@ -106,8 +106,10 @@ func (p *planner) wholeQueries(limit int) []reasoning.Call {
 		return nil
 	}
 	calls := []reasoning.Call{p.search(join(p.words), nil, limit)}
-	if kind := globs(p.question.kind); kind != nil && p.tools.search.takes["paths"] != nil {
-		calls = append(calls, p.search(join(p.words), kind, limit))
+	for _, globs := range p.question.globs() {
+		if p.tools.search.takes["paths"] != nil {
+			calls = append(calls, p.search(join(p.words), globs, limit))
+		}
 	}
 	return calls
 }

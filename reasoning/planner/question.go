@@ -203,13 +203,17 @@ func (c *period) count(amount, unit string, now time.Time) {
 	}
 }
 
-// globs match the files that suit a kind of question best; nil matches all.
-func globs(k kind) []string {
-	switch k {
-	case explain:
-		return []string{"*.md", "*.mdx", "*.rst", "*.adoc", "*.txt"}
-	case tests:
-		return []string{"*_test.*", "*.test.*", "*.spec.*", "test_*", "**/tests/**", "**/test/**"}
+// globs match the files that suit a question best, one list for each search beside that of
+// all files: sources, which examples and pages may hide, documents, or tests.
+func (q question) globs() (searches [][]string) {
+	if q.kind == locate || q.kind == explain && (q.list || q.value != nil) {
+		searches = append(searches, []string{"src", "lib", "pkg", "internal", "cmd", "app", "packages", "crates"})
 	}
-	return nil
+	switch q.kind {
+	case explain:
+		searches = append(searches, []string{"*.md", "*.mdx", "*.rst", "*.adoc", "*.txt"})
+	case tests:
+		searches = append(searches, []string{"*_test.*", "*.test.*", "*.spec.*", "test_*", "**/tests/**", "**/test/**"})
+	}
+	return searches
 }

@@ -15,6 +15,7 @@ type word struct {
 	text   string
 	stem   string   // in lower case
 	others []string // beginnings of its forms that do not begin with the stem
+	also   string   // what code has in its place, for a search
 	weight float64  // set by weighWords, once there are hits
 	absent bool     // no file has it
 	verb   bool     // it says what is done with the subject, as the code need not
@@ -38,13 +39,21 @@ func wordsOf(goal string, orAll bool) []word {
 	})
 	var words []word
 	for _, keepStop := range []bool{false, orAll} {
-		for _, text := range all {
+		for i, text := range all {
 			text = strings.Trim(text, "./_")
 			lower := strings.ToLower(text)
 			if text == "" || !keepStop && isStop(lower) || has(words, lower) {
 				continue
 			}
-			words = append(words, word{text: text, stem: stem(lower), others: others(lower)})
+			made := word{text: text, stem: stem(lower), others: others(lower)}
+			switch {
+			case inCode[lower] != "":
+				made.also = inCode[lower]
+			case i+1 < len(all) && particle().MatchString(all[i+1]): // looked up: lookup
+				made.also = made.stem + all[i+1]
+			}
+			made.others = append(made.others, strings.Fields(made.also)...)
+			words = append(words, made)
 		}
 		if len(words) > 0 {
 			break
@@ -52,6 +61,12 @@ func wordsOf(goal string, orAll bool) []word {
 	}
 	return words[:min(len(words), 8)]
 }
+
+// inCode has what code says in place of some words.
+var inCode = map[string]string{"environment": "env environ getenv", "large": "size", "big": "size", "long": "timeout interval duration"}
+
+// particle matches what code writes together with the verb before it.
+var particle = pattern.Lazy(`^(?:up|down|out|off|back|over)$`)
 
 func has(words []word, lower string) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.stem == stem(lower) })
@@ -115,9 +130,9 @@ func (w word) in(lower string) bool {
 
 // join writes words as one query.
 func join(words []word) string {
-	texts := make([]string, len(words))
-	for i, w := range words {
-		texts[i] = w.text
+	var texts []string
+	for _, w := range words {
+		texts = append(append(texts, w.text), strings.Fields(w.also)...)
 	}
 	return strings.Join(texts, " ")
 }
