@@ -45,7 +45,10 @@ var parlor = fstest.MapFS{
 	"src/limiter.js":  {Data: []byte("/** Allows a number of events. */\nclass RateLimiter {\n  allow () { return true }\n}\n\nmodule.exports = { RateLimiter }\n")},
 	"src/room.js":     {Data: []byte("const escapeHtml = text => text.replace('<', '&lt;')\n\nmodule.exports = { escapeHtml }\n")},
 	"src/origin.js":   {Data: []byte("// originGuard refuses requests from other sites.\nexports.originGuard = origins => (req, res, next) => {\n  const origin = req.headers.origin\n  next()\n}\n")},
-	"src/hub.js":      {Data: []byte("const { RateLimiter } = require('./limiter')\n\nfunction createHub (server) {\n  const limiter = new RateLimiter(10)\n  return limiter\n}\n\nfunction roomFor (name) { return name }\n")},
+	"src/app.js": {Data: []byte("app.route = function route (path) {\n  return path\n};\n\n/**\n * Register the given template engine.\n *\n" + strings.Repeat(" * More of it.\n", 12) +
+		" */\n\napp.engine = function engine (ext, fn) {\n  return ext\n};\n\n/**\n * Finds one.\n */\nView.lookup = function lookup (name) {\n  return name\n};\n")},
+	"src/env.js": {Data: []byte("var mode = process.env.PARLOR_MODE || 'quiet'\n")},
+	"src/hub.js": {Data: []byte("const { RateLimiter } = require('./limiter')\n\nfunction createHub (server) {\n  const limiter = new RateLimiter(10)\n  return limiter\n}\n\nfunction roomFor (name) { return name }\n")},
 	"test/limits.test.js": {Data: []byte("const test = require('node:test')\nconst { RateLimiter } = require('../src/limiter')\nconst { escapeHtml } = require('../src/room')\n\n" +
 		"test('the eleventh is refused', () => {\n  const limiter = new RateLimiter(10)\n  limiter.allow()\n})\n\ntest('angle brackets are harmless', () => {\n  escapeHtml('<b>')\n})\n")},
 }
@@ -118,6 +121,9 @@ func TestFormsOfQuestions(t *testing.T) {
 			"Where is RateLimiter defined?":                                    `src/limiter.js:2, RateLimiter\n`,
 			"Where is escapeHtml defined?":                                     `src/room.js:1, escapeHtml\n`,
 			"Where is the origin validated?":                                   `src/origin.js:2, originGuard\n`,
+			"Where are template engines registered?":                           `src/app.js:22, engine\n`,
+			"Where are views looked up?":                                       `src/app.js:29, lookup\n`,
+			"Which environment variable decides the mode?":                     `src/env.js:1(, mode)?\n(.*\n)* .*PARLOR_MODE`,
 			"Who calls roomFor?":                                               `src/hub.js:8, roomFor\n`,
 			"Which tests cover the limiter?":                                   `test/limits.test.js:5\n(.*\n)* .*eleventh`,
 			"Which tests cover escapeHtml?":                                    `test/limits.test.js:10\n(.*\n)* .*angle`,
