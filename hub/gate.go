@@ -29,8 +29,8 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// maxForm is the maximum size of a form.
-const maxForm = 64 << 10
+// maxForm is the maximum size of a form. page.js sends none that is larger.
+const maxForm = 512 << 10
 
 // gate protects the hub: against DNS rebinding (Host), CSRF (Origin and form tokens),
 // and visitors without a session or a token.

@@ -246,8 +246,16 @@ setInterval(tellTimes, 30000);
 const zone = document.getElementById("zone");
 if (zone) zone.textContent = `exact times: on hover, in ${exact.resolvedOptions().timeZone}; others in UTC`;
 
-// A form is sent once: a second click would find what the first has changed. While the hub
-// does not answer it is not sent: the page, and what was written in it, would be gone.
+// whyUnsent says why a form cannot be sent now: the page, and what was written in it, would
+// be gone.
+const most = 512;
+function whyUnsent(form, button) {
+  if (note.textContent === silent) return "the hub does not answer";
+  const long = form.enctype !== "multipart/form-data" && new URLSearchParams(new FormData(form, button)).toString().length > most << 10;
+  return long ? `it has more than ${most} kB, which a form may have. At a terminal a value can be a file: @FILE` : "";
+}
+
+// A form is sent once: a second click would find what the first has changed.
 const unsent = document.createElement("p");
 unsent.className = "wrong text";
 unsent.setAttribute("role", "alert");
@@ -255,9 +263,10 @@ unsent.dataset.own = "";
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method !== "post") return;
-  if (note.textContent === silent) {
+  const why = whyUnsent(form, event.submitter);
+  if (why) {
     event.preventDefault();
-    unsent.textContent = "Nothing was sent, because the hub does not answer. What you wrote stays here.";
+    unsent.textContent = `Nothing was sent: ${why}. What you wrote stays here.`;
     return form.append(unsent);
   }
   if (form.dataset.again !== undefined) return;

@@ -100,3 +100,27 @@ func TestAClockThatIsAheadOfTheReaders(t *testing.T) {
 		p.says(`tr[data-key="asks/two-days"] time`, says)
 	}
 }
+
+// TestATextThatIsTooLongForAFormStays: it is told before it is sent, and one of 300 KB is
+// taken.
+func TestATextThatIsTooLongForAFormStays(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	folder := shipsIn(t)
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	p.open(h.base + "/workflows/ships")
+	p.types(`[name="run_id"]`, "r1")
+	fill := func(size int) {
+		eval[bool](p, `(document.querySelector('[name="field.0"]').value = "x".repeat($1)) !== ""`, size)
+	}
+	p.stays()
+	fill(600_000)
+	p.click(`.answer button.yes`)
+	p.says(".answer .wrong", "more than 512 kB")
+	p.stayed()
+	fill(300_000)
+	p.follow(`.answer button.yes`)
+	p.says("h1", "r1")
+	p.says(".said", "The run has begun.")
+}
