@@ -52,12 +52,12 @@ require (
 	github.com/secure-systems-lab/go-securesystemslib v0.11.1
 	github.com/yuin/goldmark v1.8.7
 	gonum.org/v1/gonum v0.17.0
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (
 	github.com/creachadair/mds v0.31.0 // indirect
 	github.com/digitorus/pkcs7 v0.0.0-20230713084857-e76b763bdc49 // indirect
-	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
 require (
