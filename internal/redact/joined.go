@@ -66,8 +66,10 @@ func cutAt(text string, at int) (to int) {
 	if at == len(text) || !cutBytes[text[at]] {
 		return 0
 	}
-	if unseen := unseen().FindString(text[at:min(len(text), at+maxLabel)]); unseen != "" {
-		return at + len(unseen)
+	if unseenBegin[text[at]] {
+		if unseen := unseen().FindString(text[at:min(len(text), at+maxLabel)]); unseen != "" {
+			return at + len(unseen)
+		}
 	}
 	if at == 0 {
 		return 0
@@ -95,9 +97,10 @@ func cutAt(text string, at int) (to int) {
 }
 
 var (
-	cutBytes  = bytesOf("\"'`\\=\r\n\x1b^\u00ad\u200b\ufeff")
-	gapBytes  = bytesOf(" \t\r\n+.&_\\")
-	lineBegin = bytesOf(" \t+>#")
+	cutBytes    = bytesOf("\"'`\\=\r\n\x1b^\u00ad\u200b\ufeff")
+	gapBytes    = bytesOf(" \t\r\n+.&_\\")
+	lineBegin   = bytesOf(" \t+>#")
+	unseenBegin = bytesOf("\x1b\\^\u00ad\u200b\ufeff")
 	// unseen matches what a terminal or a page does not show: colours, and characters of no width.
 	unseen = pattern.Lazy(`^((\x1b|\\033|\\e|\^\[)(\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z])|[\x{ad}\x{200b}-\x{200d}\x{2060}\x{feff}])+`)
 )
