@@ -34,9 +34,9 @@ func TestGoalsThatMeanAReview(t *testing.T) {
 		"review main...feature": "merge_request_review", "Please check v1.2..HEAD~1": "merge_request_review", "Code review of origin/main..dev": "merge_request_review",
 		"MR review": "merge_request_review", "PR review please": "merge_request_review", "Could you do a pull request review?": "merge_request_review",
 		"look over my PR": "merge_request_review", "review group/sub/it!12": "merge_request_review", "review release+hotfix...größe": "merge_request_review",
-		"review changes": "local_review", "look over my changes": "local_review", "please review my latest uncommitted changes": "local_review", "inspect this diff": "local_review",
+		"review changes": "local_review", "review this": "local_review", "review everything": "local_review", "can you review what I changed": "local_review", "give my changes a review": "local_review", "look over my changes": "local_review", "please review my latest uncommitted changes": "local_review", "inspect this diff": "local_review",
 		"my changes, please": "local_review", "could you take a look at my diff?": "local_review", "have a look at the changes": "local_review", "look at the code and say where it reads": "", "Review the list of breaking changes": "", "look at the log": "", "What does the review of a PR cost?": "",
-		"Review the docs... and then stop": "", "Review it..": "", "Explain this diff": "", "Review the last 3 commits of docs": "", "merge request 12 into main": "", "How is a code review done here?": "", "Where is the PR template?": "",
+		"Review the docs... and then stop": "", "Review it..": "", "Explain this diff": "", "Explain what I changed": "", "Where is this reviewed?": "", "Review the last 3 commits of docs": "", "merge request 12 into main": "", "How is a code review done here?": "", "Where is the PR template?": "",
 	} {
 		var stdout, stderr strings.Builder
 		code := run(t.Context(), []string{"run", "--skip-git", goal}, []string{"SAVANT_PATH=" + t.TempDir(), "REASONING_API_URL=" + api.URL,
