@@ -111,7 +111,7 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	if report.Verified {
 		report.Limits = v.statement.Limits()
 		if trust.Claimed {
-			report.Limits = append(report.Limits, "whose the keys are: the allowed signers are a file of the project, which whoever changes it can change")
+			report.Limits = append(report.Limits, "whose the keys are: a file of the project has them, and who changes the project can change it")
 		}
 	}
 	return report

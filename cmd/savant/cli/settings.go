@@ -24,6 +24,9 @@ func SettingFlags(root *cobra.Command) {
 		keys = append(keys, row.Key+"=")
 		if row.Flag != "" {
 			flags.String(row.Flag, row.Default, row.Doc+" ["+row.Env+"]")
+			if len(row.Allowed) > 0 {
+				_ = root.RegisterFlagCompletionFunc(row.Flag, cobra.FixedCompletions(row.Allowed, cobra.ShellCompDirectiveNoFileComp)) // as below
+			}
 		}
 	}
 	_ = root.RegisterFlagCompletionFunc(assign, cobra.FixedCompletions(keys, cobra.ShellCompDirectiveNoSpace)) // it fails for unknown flags only

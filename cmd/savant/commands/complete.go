@@ -34,7 +34,7 @@ func (p *program) withCompletion(command *cobra.Command) {
 			return p.complete(command, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("[]|…", r) })[0], args, typed)
 		}
 	}
-	for flag, word := range map[string]string{"workflow": "WORKFLOW", "run-id": "RUN", "resume": "RUN", "param": "PARAM", "force-tool": "TOOL"} {
+	for flag, word := range map[string]string{"workflow": "WORKFLOW", "run-id": "RUN", "resume": "RUN", "param": "PARAM", "force-tool": "TOOL", "status": "STATUS"} {
 		if command.Flags().Lookup(flag) != nil {
 			_ = command.RegisterFlagCompletionFunc(flag, func(command *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 				return p.complete(command, word, args, typed)
@@ -65,6 +65,14 @@ func (p *program) complete(command *cobra.Command, word string, args []string, t
 			} else if command.Name() == "tools" {
 				found = a.Tools.Names()
 			}
+		case "STATUS":
+			var all []app.Run
+			all, err = a.Runs(command.Context(), app.OfWorkflow, app.OfAgent)
+			for _, each := range all {
+				found = append(found, each.Status)
+			}
+			slices.Sort(found)
+			found = slices.Compact(found)
 		case "PARAM":
 			directive |= cobra.ShellCompDirectiveNoSpace
 			found, err = offeredParams(command.Context(), a, args)
@@ -86,6 +94,12 @@ func offeredRuns(command *cobra.Command, a *app.App) (found []string, err error)
 		kinds = kinds[:1]
 	}
 	all, err := a.Runs(command.Context(), kinds...)
+	last := map[string]bool{}
+	for _, each := range all {
+		if each.Workflow != "" {
+			last["@last:"+each.Workflow+"\tthe last run of "+each.Workflow] = true
+		}
+	}
 	for _, each := range all[:min(len(all), maxOffered)] {
 		about := each.Workflow + " " + each.Status
 		if each.Kind == app.OfAgent {
@@ -93,7 +107,7 @@ func offeredRuns(command *cobra.Command, a *app.App) (found []string, err error)
 		}
 		found = append(found, each.RunID+"\t"+terminal.Visible(strings.Join(strings.Fields(about), " ")))
 	}
-	return append(found, "@last\tthe run that was started last"), err
+	return append(append(found, "@last\tthe run that was started last"), slices.Sorted(maps.Keys(last))...), err
 }
 
 // offeredSteps are the steps of the run in args; those that wait come first.

@@ -105,15 +105,14 @@ func (p *program) trust(in trusted) (trust proof.Trust, err error) {
 			return trust, err
 		}
 		trust.Allowed = append(trust.Allowed, found...)
+		trust.Claimed = trust.Claimed || isKeyFile(each) && p.brought(each)
 	}
 	if in.allowed != "" {
 		text, err := keys.File(in.allowed)
 		if err != nil {
 			return trust, err
 		}
-		if project, err := app.AbsolutePath(p.Settings); err != nil || regular.Controls(project, in.allowed) {
-			trust.Claimed = true
-		}
+		trust.Claimed = trust.Claimed || p.brought(in.allowed)
 		found, err := keys.AllowedSigners(text)
 		if err != nil {
 			return trust, err
@@ -130,9 +129,18 @@ func (p *program) trust(in trusted) (trust proof.Trust, err error) {
 	return trust, err
 }
 
+// brought reports whether the project brings a file that says whose signature counts: then
+// that is only its claim.
+func (p *program) brought(file string) bool {
+	project, err := app.AbsolutePath(p.Settings)
+	return err != nil || regular.Controls(project, file)
+}
+
+func isKeyFile(key string) bool { return strings.ContainsAny(key, `/.`) }
+
 // named returns the public keys of a name of the ring, or of a file.
 func named(ring keys.Ring, key string) ([]keys.Allowed, error) {
-	if !strings.ContainsAny(key, `/.`) {
+	if !isKeyFile(key) {
 		own, err := ring.Show(key)
 		return []keys.Allowed{{Name: own.Name, Fingerprint: own.Fingerprint}}, err
 	}
