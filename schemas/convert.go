@@ -21,7 +21,7 @@ func Convert(root map[string]any, schema, value any) (meant any, differs bool) {
 // ConvertMember is Convert for a member of an object that has to fit the root.
 func ConvertMember(root map[string]any, name string, value any) (meant any, differs bool) {
 	c := converter{root}
-	return c.convert(memberOf(c.alternatives(root, 0), name), value, 0)
+	return c.convert(memberOf(c.alternatives(root), name), value, 0)
 }
 
 // ConvertBy is Convert for a schema as it is written; one that is none means nothing else.
@@ -35,7 +35,12 @@ func ConvertBy(written []byte, value any) (meant any, differs bool) {
 type converter struct{ root map[string]any }
 
 func (c converter) convert(schema, value any, depth int) (meant any, differs bool) {
-	forms := c.alternatives(schema, 0)
+	switch value.(type) {
+	case string, []any, map[string]any:
+	default:
+		return value, false
+	}
+	forms := c.alternatives(schema)
 	if len(forms) == 0 || depth > maxConverted {
 		return value, false
 	}
@@ -43,20 +48,28 @@ func (c converter) convert(schema, value any, depth int) (meant any, differs boo
 	case string:
 		return c.convertText(forms, sent, depth)
 	case []any:
-		list := slices.Clone(sent)
+		list := sent
 		for i, item := range sent {
-			var is bool
-			list[i], is = c.convert(itemOf(forms, i), item, depth+1)
-			differs = differs || is
+			inner, is := c.convert(itemOf(forms, i), item, depth+1)
+			if is && !differs {
+				list, differs = slices.Clone(sent), true
+			}
+			if is {
+				list[i] = inner
+			}
 		}
 		meant = list
 	case map[string]any:
-		object := maps.Clone(sent)
+		object := sent
 		forms = chosen(forms, sent)
 		for name, member := range sent {
-			var is bool
-			object[name], is = c.convert(memberOf(forms, name), member, depth+1)
-			differs = differs || is
+			inner, is := c.convert(memberOf(forms, name), member, depth+1)
+			if is && !differs {
+				object, differs = maps.Clone(sent), true
+			}
+			if is {
+				object[name] = inner
+			}
 		}
 		meant = object
 	}
@@ -133,8 +146,12 @@ func kindsOf(schema map[string]any) []string {
 	return kinds
 }
 
-// maxForms bounds the alternatives of a schema.
-const maxForms = 50
+// Bounds of the alternatives of a schema, and of the schemas that lead to others on the way:
+// references may lead in circles.
+const (
+	maxForms   = 200
+	maxVisited = 1000
+)
 
 // combining are the keywords that lead to further schemas for the same value.
 var combining = []string{"$ref", "allOf", "anyOf", "oneOf"}
@@ -142,23 +159,34 @@ var combining = []string{"$ref", "allOf", "anyOf", "oneOf"}
 // alternatives returns the schemas of which a value must fit one: the schema with what $ref,
 // each part of allOf and one of anyOf and oneOf add to it. It returns none where there are
 // too many.
-func (c converter) alternatives(schema any, depth int) []map[string]any {
+func (c converter) alternatives(schema any) []map[string]any {
+	left := maxVisited
+	if forms := c.visit(schema, 0, &left); left > 0 {
+		return forms
+	}
+	return nil
+}
+
+func (c converter) visit(schema any, depth int, left *int) []map[string]any {
 	object, _ := schema.(map[string]any)
 	switch {
 	case schema == true:
 		return []map[string]any{{}}
-	case object == nil, depth > maxConverted:
+	case object == nil, depth > maxConverted, *left <= 0:
 		return nil
+	case !slices.ContainsFunc(combining, func(keyword string) bool { return object[keyword] != nil }):
+		return []map[string]any{object}
 	}
+	*left--
 	own := maps.Clone(object)
 	maps.DeleteFunc(own, func(keyword string, _ any) bool { return slices.Contains(combining, keyword) })
 	forms := []map[string]any{own}
 	if reference, is := object["$ref"].(string); is {
-		forms = combine(forms, c.alternatives(Definition(c.root, reference), depth+1))
+		forms = combine(forms, c.visit(Definition(c.root, reference), depth+1, left))
 	}
 	parts, _ := object["allOf"].([]any)
 	for _, each := range parts {
-		forms = combine(forms, c.alternatives(each, depth+1))
+		forms = combine(forms, c.visit(each, depth+1, left))
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		list, is := object[keyword].([]any)
@@ -167,7 +195,7 @@ func (c converter) alternatives(schema any, depth int) []map[string]any {
 		}
 		var either []map[string]any
 		for _, each := range list {
-			either = append(either, c.alternatives(each, depth+1)...)
+			either = append(either, c.visit(each, depth+1, left)...)
 		}
 		forms = combine(forms, either)
 	}
@@ -204,6 +232,9 @@ func combine(forms, others []map[string]any) (all []map[string]any) {
 // chosen returns the alternatives that the members of an object leave, whose constants tell
 // them apart; all where none is left.
 func chosen(forms []map[string]any, object map[string]any) []map[string]any {
+	if len(forms) == 1 {
+		return forms
+	}
 	left := slices.DeleteFunc(slices.Clone(forms), func(form map[string]any) bool {
 		properties, _ := form["properties"].(map[string]any)
 		for name, member := range properties {
@@ -260,18 +291,24 @@ func memberOf(forms []map[string]any, name string) any {
 	for _, form := range forms {
 		properties, _ := form["properties"].(map[string]any)
 		found, declared := properties[name]
-		patterns, _ := form["patternProperties"].(map[string]any)
-		for _, each := range slices.Sorted(maps.Keys(patterns)) {
-			if matcher, err := regexp.Compile(each); !declared && err == nil && matcher.MatchString(name) {
-				found, declared = patterns[each], true
-			}
-		}
 		if !declared {
-			found = form["additionalProperties"]
+			found = patternOf(form, name)
 		}
 		members = append(members, found)
 	}
 	return either(members)
+}
+
+// patternOf returns the schema of a member that is not among the properties.
+func patternOf(form map[string]any, name string) any {
+	if patterns, is := form["patternProperties"].(map[string]any); is {
+		for _, each := range slices.Sorted(maps.Keys(patterns)) {
+			if matcher, err := regexp.Compile(each); err == nil && matcher.MatchString(name) {
+				return patterns[each]
+			}
+		}
+	}
+	return form["additionalProperties"]
 }
 
 // either returns a schema for a value that has to fit one of those that are there.

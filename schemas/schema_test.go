@@ -264,3 +264,16 @@ func TestTooManyValues(t *testing.T) {
 	require.NoError(t, list.Check(most))
 	require.ErrorIs(t, list.Check(append(most, nil)), fault.LimitExceeded)
 }
+
+// TestReferencesInCircles: a schema of somebody else, whose alternatives lead back to it, ends
+// the search for what a text stands for.
+func TestReferencesInCircles(t *testing.T) {
+	t.Parallel()
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		circles := strings.Repeat(`{"$ref":"#/$defs/x"},`, 40)
+		written := `{"$defs":{"x":{"` + keyword + `":[` + circles + `{"type":"integer"}]}},"$ref":"#/$defs/x"}`
+		meant, differs := schemas.ConvertBy([]byte(written), "5")
+		require.False(t, differs)
+		require.Equal(t, "5", meant)
+	}
+}
