@@ -3,7 +3,6 @@
 package shell
 
 import (
-	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -26,6 +25,8 @@ const (
 	maxCommands = 4000
 	maxWords    = 20_000 // of all commands
 	maxDepth    = 16
+	maxWork     = 2 << 20 // bytes that are read, and steps times stepWork
+	stepWork    = 8
 	maxPlaces   = 64 // words of one command that may be a program of their own
 )
 
@@ -34,20 +35,7 @@ const (
 // and those in texts that are given to an interpreter (sh -c, eval, a here-document). Of a text
 // that no shell of the POSIX kind can read, it takes the words as they stand.
 func Commands(text string) ([]Command, error) {
-	if len(text) > maxText || nested(text) > maxNested {
-		return nil, fmt.Errorf("the text has more than %d KB or %d brackets within each other", maxText>>10, maxNested)
-	}
-	r := &reader{scope: scope{}, functions: map[string]*syntax.Stmt{}}
-	r.text(text)
-	if r.spent() {
-		return nil, fmt.Errorf("the text has more than %d commands or %d words, or texts within texts", maxCommands, maxWords)
-	}
-	return r.found, nil
-}
-
-// ofWords returns the commands of one that is given word by word.
-func ofWords(words []string) ([]Command, error) {
-	return Commands(strings.Join(quoted(words), " "))
+	return Of(text)
 }
 
 // nested returns how many brackets are open at once at most.
@@ -70,11 +58,14 @@ type reader struct {
 	found     []Command
 	words     int
 	depth     int
-	scope     scope
+	work      int
+	scope     scope // of the text that is read
 	functions map[string]*syntax.Stmt
 }
 
-func (r *reader) spent() bool { return len(r.found) > maxCommands || r.words >= maxWords }
+func (r *reader) spent() bool {
+	return len(r.found) > maxCommands || r.words >= maxWords || r.work >= maxWork
+}
 
 // drivePath matches the beginning of a path of Windows, whose \ a shell would take away.
 var drivePath = pattern.Lazy(`(^|[\s"'=])[A-Za-z]:\\`)
@@ -84,6 +75,7 @@ func (r *reader) text(text string) {
 	if len(text) > maxText || nested(text) > maxNested || r.depth >= maxDepth && text != "" {
 		r.words += maxWords // nobody knows what is in it
 	}
+	r.work += len(text)
 	if text == "" || r.spent() {
 		return
 	}
@@ -117,6 +109,10 @@ var setVariable = pattern.Lazy(`(\$\w+)\s*=\s*['"]([^'"]*)['"]`)
 // loose adds the words between the signs that end a command in any shell.
 func (r *reader) loose(text string) {
 	for _, each := range setVariable().FindAllStringSubmatch(text, maxDepth) {
+		if strings.Count(text, each[1])*len(each[2]) > maxText {
+			r.words += maxWords
+			return
+		}
 		text = strings.ReplaceAll(text, each[1], each[2])
 	}
 	for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "`\n", " "), func(c rune) bool { return strings.ContainsRune(";&|\n(){}", c) }) {
@@ -140,7 +136,7 @@ func (r *reader) statement(statement *syntax.Stmt, input string) {
 // node adds the commands in a node.
 func (r *reader) node(root syntax.Node, input string) {
 	syntax.Walk(root, func(node syntax.Node) bool {
-		if r.spent() {
+		if r.work += stepWork; r.spent() {
 			return false
 		}
 		switch n := node.(type) {

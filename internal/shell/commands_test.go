@@ -62,7 +62,9 @@ func TestPartsOfACommand(t *testing.T) {
 
 // TestATextThatIsTooMuch is an error: nobody knows what is in it.
 func TestATextThatIsTooMuch(t *testing.T) {
-	for _, each := range []string{strings.Repeat("(", 1000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done"} {
+	for _, each := range []string{strings.Repeat("(", 1000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done",
+		"for i in {1..900}; do for j in {1..900}; do for k in {1..900}; do x=1; done; done; done", strings.Repeat("bash -c ", 10_000),
+		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000)} {
 		_, err := shell.Commands(each)
 		require.Error(t, err, each[:5])
 	}
@@ -70,6 +72,16 @@ func TestATextThatIsTooMuch(t *testing.T) {
 		_, err := shell.Commands(each)
 		require.NoError(t, err, each[:5])
 	}
+}
+
+// TestAnInputWithinItself is read in bounded steps.
+func TestAnInputWithinItself(t *testing.T) {
+	input := map[string]any{"command": "a", "args": []any{}}
+	for range 60 {
+		input = map[string]any{"command": input, "args": []any{"b"}}
+	}
+	_, err := shell.Of(input)
+	require.Error(t, err)
 }
 
 // FuzzCommands: no text ends the program, or gives more than the limits allow.

@@ -12,7 +12,11 @@ import (
 )
 
 // scope are the variables that a text gave values, as far as it can be told.
-type scope map[string]expand.Variable
+type scope struct {
+	values map[string]expand.Variable
+	// work counts what expansions take, see maxWork.
+	work *int
+}
 
 // maxValue bounds a variable, and maxFields the words that others expand to: both can grow
 // with each use.
@@ -25,7 +29,7 @@ const (
 
 // Get implements expand.Environ. A variable without a value is its own name.
 func (s scope) Get(name string) expand.Variable {
-	if known, is := s[name]; is {
+	if known, is := s.values[name]; is {
 		return known
 	}
 	if strings.TrimLeft(name, "@*#0123456789") == "" || name == "IFS" {
@@ -35,17 +39,17 @@ func (s scope) Get(name string) expand.Variable {
 }
 
 // Each implements expand.Environ.
-func (s scope) Each(each func(string, expand.Variable) bool) { maps.All(s)(each) }
+func (s scope) Each(each func(string, expand.Variable) bool) { maps.All(s.values)(each) }
 
 func (s scope) set(name, value string) {
-	s[name] = expand.Variable{Set: true, Kind: expand.String, Str: value[:min(len(value), maxValue)]}
+	s.values[name] = expand.Variable{Set: true, Kind: expand.String, Str: value[:min(len(value), maxValue)]}
 }
 
 // with returns a scope with the arguments of a function.
 func (s scope) with(arguments []string) scope {
-	inner := maps.Clone(s)
-	inner["@"] = expand.Variable{Set: true, Kind: expand.Indexed, List: arguments}
-	for i, argument := range arguments {
+	inner := scope{maps.Clone(s.values), s.work}
+	inner.values["@"] = expand.Variable{Set: true, Kind: expand.Indexed, List: arguments}
+	for i, argument := range arguments[:min(len(arguments), maxParts)] {
 		inner.set(strconv.Itoa(i+1), argument)
 	}
 	return inner
@@ -63,9 +67,9 @@ func (s scope) assign(all []*syntax.Assign) {
 					values = append(values, element.Value)
 				}
 			}
-			s[each.Name.Value] = expand.Variable{Set: true, Kind: expand.Indexed, List: s.fields(values)}
+			s.values[each.Name.Value] = expand.Variable{Set: true, Kind: expand.Indexed, List: s.fields(values)}
 		case each.Append:
-			s.set(each.Name.Value, s[each.Name.Value].String()+s.literal(each.Value))
+			s.set(each.Name.Value, s.values[each.Name.Value].String()+s.literal(each.Value))
 		default:
 			s.set(each.Name.Value, s.literal(each.Value))
 		}
@@ -82,7 +86,7 @@ func (s scope) config() *expand.Config {
 // fields returns the words that some words expand to. One that cannot be expanded stays as its text.
 func (s scope) fields(words []*syntax.Word) (all []string) {
 	for _, word := range words {
-		if tooLong(word) {
+		if s.tooMuch(word) {
 			all = append(all, written(word))
 			continue
 		}
@@ -91,6 +95,7 @@ func (s scope) fields(words []*syntax.Word) (all []string) {
 			if err != nil {
 				field = written(word)
 			}
+			*s.work += len(field)
 			if all = append(all, field); err != nil || len(all) > maxFields {
 				break
 			}
@@ -104,7 +109,7 @@ func (s scope) literal(word *syntax.Word) string {
 	switch {
 	case word == nil:
 		return ""
-	case tooLong(word):
+	case s.tooMuch(word):
 		return written(word)
 	}
 	s.alternatives(word)
@@ -112,11 +117,15 @@ func (s scope) literal(word *syntax.Word) string {
 	if err != nil {
 		return written(word)
 	}
+	*s.work += len(text)
 	return text
 }
 
-// tooLong reports whether it would take long to expand a word.
-func tooLong(word *syntax.Word) bool {
+// tooMuch reports whether it would take long to expand a word, and counts what it takes.
+func (s scope) tooMuch(word *syntax.Word) bool {
+	if *s.work += stepWork + int(word.End().Offset()-word.Pos().Offset()); *s.work >= maxWork {
+		return true
+	}
 	braces := 0
 	for _, part := range word.Parts {
 		if text, is := part.(*syntax.Lit); is {
@@ -133,11 +142,14 @@ func tooLong(word *syntax.Word) bool {
 func (s scope) alternatives(word *syntax.Word) {
 	syntax.Walk(word, func(node syntax.Node) bool {
 		of, is := node.(*syntax.ParamExp)
+		if is && of.Param != nil {
+			*s.work += len(s.values[of.Param.Value].String())
+		}
 		if !is || of.Exp == nil || of.Param == nil || of.Exp.Op < syntax.AlternateUnset || of.Exp.Op > syntax.AssignUnsetOrNull {
 			return true
 		}
-		if _, known := s[of.Param.Value]; !known {
-			s[of.Param.Value] = expand.Variable{}
+		if _, known := s.values[of.Param.Value]; !known {
+			s.values[of.Param.Value] = expand.Variable{}
 			if of.Exp.Op <= syntax.AlternateUnsetOrNull {
 				of.Exp.Op = syntax.DefaultUnset
 			}

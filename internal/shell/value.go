@@ -1,10 +1,14 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
 
 	"savant/internal/pattern"
 )
@@ -20,19 +24,32 @@ var (
 )
 
 // Of returns the commands in a text, in a list of texts or of words, or in the input of a tool.
-func Of(value any) (all []Command, err error) {
+func Of(value any) ([]Command, error) {
+	r := &reader{}
+	r.value(value)
+	if r.spent() {
+		return nil, fmt.Errorf("it has more than %d KB, %d commands, %d words or %d brackets within each other, texts within texts, or too many steps",
+			maxText>>10, maxCommands, maxWords, maxNested)
+	}
+	return r.found, nil
+}
+
+// value adds the commands of a value, of which each text is for a shell of its own.
+func (r *reader) value(value any) {
+	if r.work += stepWork; r.spent() {
+		return
+	}
 	var parts []any
 	switch v := value.(type) {
 	case string:
-		return Commands(v)
+		r.scope, r.functions = scope{map[string]expand.Variable{}, &r.work}, map[string]*syntax.Stmt{}
+		r.text(v)
 	case []any:
 		words := make([]string, len(v))
 		for i, each := range v {
 			words[i], _ = each.(string)
 		}
-		if all, err = ofWords(words); err != nil {
-			return nil, err
-		}
+		r.value(strings.Join(quoted(words), " "))
 		parts = v
 	case map[string]any:
 		parts = membersOf(v, commandMember())
@@ -45,13 +62,8 @@ func Of(value any) (all []Command, err error) {
 		}
 	}
 	for _, part := range parts {
-		found, err := Of(part)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+		r.value(part)
 	}
-	return all, nil
 }
 
 func membersOf(object map[string]any, name *regexp.Regexp) (all []any) {

@@ -10,6 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/reasoning"
+	"savant/reasoning/models"
 )
 
 // Faults that pass are told from refusals that are final, wherever they stand.
@@ -60,6 +61,12 @@ func TestFaultsThatPass(t *testing.T) {
 		"concurrency":            {200, `{"error":{"code":"1302","message":"High concurrency usage of this API"}}`, true},
 		"a limit for answers":    {400, `{"error":{"message":"max_tokens is too large: 9000. This model supports at most 4096 completion tokens"}}`, false},
 		"a rate of tokens":       {429, `{"error":{"message":"This request would exceed the rate limit of 40,000 input tokens per minute"}}`, true},
+		"a deadline":             {504, `{"error":"llama runner: context deadline exceeded"}`, true},
+		"an overload":            {503, `{"error":{"message":"The server is overloaded: 12 tokens are waiting"}}`, true},
+		"a kind of tokens":       {401, `{"error":"This endpoint only accepts Bearer tokens"}`, false},
+		"requests of a token":    {429, `{"error":{"message":"You have exceeded the number of requests for your token"}}`, true},
+		"a bound of an argument": {400, `{"error":{"message":"thinking.budget_tokens: Input should be greater than or equal to 1024"}}`, false},
+		"a name":                 {400, `{"error":{"message":"Invalid 'input[3].name': string too long. Expected a string with maximum length 64"}}`, false},
 		"used up":                {429, `{"error":{"code":"1113","message":"Insufficient balance. Please recharge."}}`, false},
 		"Moonshot's quota":       {429, `{"error":{"type":"exceeded_current_quota_error","message":"Your account is suspended"}}`, false},
 		"a quota":                {429, `{"error":{"code":"insufficient_quota","message":"used up"}}`, false},
@@ -78,6 +85,8 @@ func TestFaultsThatPass(t *testing.T) {
 					io.WriteString(w, c.body)
 				}).Generate(t.Context(), asked)
 				require.ErrorIs(t, err, fault.ReasoningUnavailable)
+				var long *models.TooLong
+				require.NotErrorAs(t, err, &long)
 				var temporary *reasoning.Temporary
 				if c.passes {
 					require.ErrorAs(t, err, &temporary)

@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"net/http"
 	"strconv"
 
 	"savant/internal/pattern"
@@ -24,21 +25,26 @@ var (
 	// exceeded matches a comparison near what is too long: a prompt, its tokens, a window.
 	exceeded = pattern.Lazy(`(?i)request too large|exceed_context|context_length_exceeded|reduce the length|less than \d+ tokens|tokens?\W* must be <=|range of input length|` +
 		`(?:context|prompt|\binput|\btokens?|\bsequence)[^"]{0,80}?(?:exceed|too long|too large|(?:larg|long|great)er than|overflow|not possible)|` +
-		`(?:exceed|too (?:long|many)|(?:larg|long|great)er than|longer|over|maximum|only)[^."]{0,60}?(?:context|prompt|\binput\b|\btokens?\b|\bsequence)`)
-	// ofOutput matches what is said of a limit for answers, or of one for a time, tooLarge what
-	// is said of both.
-	ofOutput   = pattern.Lazy(`(?i)(?:most|supports|number of) (?:\d+ )?(?:output|completion) tokens|rate.?limit (?:of|reached|exceeded)|per (?:minute|day|second|min)\b`)
+		`(?:exceed|too (?:long|many)|(?:larg|long|great)er than|longer|\bover\b|maximum|only \d)[^."]{0,60}?(?:context|prompt|\binput\b|\btokens?\b|\bsequence)`)
+	// ofOther matches what is said of a limit for answers, for a time or for one argument, tooLarge
+	// what is said of both.
+	ofOther    = pattern.Lazy(`(?i)(?:most|supports|number of) (?:\d+ )?(?:output|completion) tokens|rate.?limit (?:of|reached|exceeded)|per (?:minute|day|second|min)\b|context (?:deadline|cancel)|input should be|string too long`)
 	tooLarge   = pattern.Lazy(`(?i)request too large|maximum context`)
 	windowSize = pattern.Lazy(`(?i)"?n_ctx"?\s*[:=]\s*"?(\d+)|(?:(?:context|prompt) (?:length|size|window)|max_model_len|limit (?:is|of)|tokens? limit|tokens allowed|less than|cannot exceed)\D{0,30}?(\d{4,})|` +
 		`(\d{3,})\s+maximum|limit:? (\d{3,}), requested|(?:<=|\+ \d+ >) (\d{3,})|\[\d, ?(\d{3,})\]|of (?:input )?tokens \((\d{3,})\)`)
 )
 
+// ofCaller reports whether a status is about who asks, or about a service that is busy.
+func ofCaller(status int) bool {
+	return status >= http.StatusUnauthorized && status <= http.StatusForbidden || status > http.StatusInternalServerError
+}
+
 // tooLong turns the refusal of a prompt that is too long into a TooLong, which neither
 // waiting nor another form cures. Any other error is unchanged.
 func tooLong(err error) error {
 	var refused *reasoning.Refused
-	if !errors.As(err, &refused) || refused.Status/100 != 4 && refused.Status/100 != 5 && refused.Status != 0 || !exceeded().MatchString(refused.Body) ||
-		ofOutput().MatchString(refused.Body) && !tooLarge().MatchString(refused.Body) {
+	if !errors.As(err, &refused) || refused.Status/100 != 4 && refused.Status/100 != 5 && refused.Status != 0 || ofCaller(refused.Status) || !exceeded().MatchString(refused.Body) ||
+		(ofOther().MatchString(refused.Body) || refused.Status == http.StatusTooManyRequests) && !tooLarge().MatchString(refused.Body) {
 		return err
 	}
 	made := &TooLong{Err: refused.Err}

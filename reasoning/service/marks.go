@@ -15,6 +15,8 @@ type mark struct {
 	// bracket is its first letter; name is in lower case and without begin, start or end.
 	bracket, name string
 	closing       bool
+	// token: a bar stands within its brackets, as in the marks that are tokens of a model.
+	token bool
 }
 
 var (
@@ -43,9 +45,9 @@ func marksIn(text string) []mark {
 		name := strings.ReplaceAll(strings.ToLower(part(4)), "▁", "_")
 		edge := markEdge().FindString(name)
 		numbered := strings.TrimRight(name, "0123456789") // <unused94> ends with <unused95>
-		closing := part(3) != "" || strings.Contains(edge, "end") || name == "end" || edge == "_suffix" || part(2) == "" && part(6) != "" ||
+		closing := part(3) != "" || strings.Contains(edge, "end") || name == "end" && part(2) != "" || edge == "_suffix" || part(2) == "" && part(6) != "" ||
 			numbered != name && slices.ContainsFunc(found, func(m mark) bool { return m.name == numbered })
-		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(numbered, edge, "", 1), closing: closing})
+		found = append(found, mark{start: at[0], end: at[1], bracket: part(1), name: strings.Replace(numbered, edge, "", 1), closing: closing, token: part(2) != ""})
 	}
 	return found
 }
@@ -62,7 +64,7 @@ func (m mark) encloses(free bool) bool {
 
 // closes reports whether the mark ends what another one begins.
 func (m mark) closes(opening mark) bool {
-	return m.closing && m.bracket == opening.bracket && (m.name == opening.name || (m.thought() || m.name == "end") && opening.thought())
+	return m.closing && m.bracket == opening.bracket && (m.name == opening.name || (m.thought() || m.name == "end" && opening.token) && opening.thought())
 }
 
 // withoutThoughts removes thoughts, so that what a model merely considered is neither
@@ -116,7 +118,8 @@ func conclusion(thoughts string) string {
 	return alone
 }
 
-// callsAtEnd returns the calls between their marks that a text ends with, or "".
+// callsAtEnd returns the calls between their marks that a text ends with, or "". Marks that
+// are no tokens begin a line: a sentence may only speak of them.
 func callsAtEnd(text string) string {
 	found := marksIn(text)
 	for i, each := range slices.Backward(found) {
@@ -124,7 +127,8 @@ func callsAtEnd(text string) string {
 		if last.end < len(text) || !strings.Contains(last.name, "call") {
 			break
 		}
-		if i < len(found)-1 && !each.closing && last.closes(each) {
+		line := text[strings.LastIndexByte(text[:each.start], '\n')+1 : each.start]
+		if i < len(found)-1 && !each.closing && last.closes(each) && (each.token || strings.TrimSpace(line) == "") {
 			return text[each.start:]
 		}
 	}
@@ -162,7 +166,7 @@ func withoutFrame(text string) string {
 	if len(found) == 0 || found[0].start > 0 || !(found[0].thought() && found[0].closing) && found[0].name != "answer" {
 		return text
 	}
-	if last := found[len(found)-1]; last.closes(found[0]) && last.end == len(text) {
+	if last := found[len(found)-1]; len(found) > 1 && last.closes(found[0]) && last.end == len(text) {
 		text = text[:last.start]
 	}
 	return strings.TrimSpace(text[found[0].end:])

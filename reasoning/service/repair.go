@@ -24,11 +24,18 @@ const (
 )
 
 // wide matches strings, which are kept, and the punctuation of other scripts.
-var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|=>|[｛｝［］【】（）：，＝]`)
+var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|[｛｝［］【】（）：，＝]`)
+
+// arrowed matches the beginning of an object whose members are those of Ruby, arrow a string
+// and what separates it from its value.
+var (
+	arrowed = pattern.Lazy(`^\{\s*(?:"\w+"|'\w+')\s*=>`)
+	arrow   = pattern.Lazy(`("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')\s*=>`)
+)
 
 // asciiPunctuation replaces that of other scripts outside of strings.
 func asciiPunctuation(text string) string {
-	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "【", "[", "】", "]", "（", "(", "）", ")", "：", ":", "，", ",", "＝", "=", "=>", ":")
+	ascii := strings.NewReplacer("｛", "{", "｝", "}", "［", "[", "］", "]", "【", "[", "】", "]", "（", "(", "）", ")", "：", ":", "，", ",", "＝", "=")
 	return wide().ReplaceAllStringFunc(text, func(part string) string {
 		if strings.HasPrefix(part, `"`) || strings.HasPrefix(part, "“") {
 			return part
@@ -50,6 +57,9 @@ func repaired(text string) (fixed string, repairs []string, ok bool) {
 		return "", nil, false
 	}
 	text = asciiPunctuation(text)
+	if arrowed().MatchString(text[start:]) {
+		text = arrow().ReplaceAllString(text, "$1:")
+	}
 	switch found, last := closing(text, start), strings.TrimRight(text, " \t\r\n"); {
 	case found.inString, found.deepest > maxDepth:
 		return "", nil, false

@@ -293,9 +293,19 @@ func TestHalfACallIsNoCall(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"action":"tool","tool_name":"git_log","args":{"text":"half of`, `{"action":"tool","tool_name":"git_log","args":{"limit":3`,
 		`{'action':'tool','tool_name':'git_log','args':{'text':'half of`, "git_log is the tool.", "I would use git_log with {\"limit\":3}.", "<git_log> is a tool.",
+		"<think>a</think></think>", "<think>The form is <tool_call>{\"name\":\"git_log\",\"arguments\":{}}</tool_call></think>", "<think>From <begin> to <end> {\"name\":\"git_log\",\"arguments\":{}} lists",
 		"<think>Perhaps <tool_call>{\"name\":\"git_log\",\"arguments\":{}}</tool_call>, or not.</think>", "<tool_call><function=git_log><parameter=limit>3", "Use <b>git_log</b> for it.", "<steps><step>git_log</step></steps>", `<invoke name="git_log"><parameter name="limit">3`, "<code>git_log</code> lists them."} {
 		_, err := service.Parse(text, offered)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
+	}
+}
+
+// TestArrowsWithinATextStay: only the members of an object have them as Ruby writes it.
+func TestArrowsWithinATextStay(t *testing.T) {
+	for _, form := range []string{"{'action':'finish','final':'%s'}", "{action: finish, final: `%s`}", `{"action"=>"finish", "final"=>"%s"}`} {
+		intent, err := service.Parse(fmt.Sprintf(form, "f = (x) => x + 1"), offered)
+		require.NoError(t, err)
+		require.Equal(t, "f = (x) => x + 1", intent.Final)
 	}
 }
 
