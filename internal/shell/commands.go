@@ -21,13 +21,14 @@ type Command struct {
 // Limits of one text. The parser recurses, and one word can name many commands.
 const (
 	maxText     = 128 << 10 // bytes: Linux starts no shell with more
-	maxNested   = 200       // brackets
+	maxNested   = 4000      // brackets
 	maxCommands = 4000
 	maxWords    = 20_000 // of all commands
 	maxDepth    = 16
 	maxWork     = 2 << 20 // bytes that are read, and steps times stepWork
 	stepWork    = 8
 	maxPlaces   = 64 // words of one command that may be a program of their own
+	minPlaces   = 4  // of a long one
 )
 
 // Commands returns the commands in a text for a shell, in any order: also those in substitutions,

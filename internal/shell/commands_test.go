@@ -62,13 +62,14 @@ func TestPartsOfACommand(t *testing.T) {
 
 // TestATextThatIsTooMuch is an error: nobody knows what is in it.
 func TestATextThatIsTooMuch(t *testing.T) {
-	for _, each := range []string{strings.Repeat("(", 1000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done",
+	for _, each := range []string{strings.Repeat("(", 5000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done",
 		"for i in {1..900}; do for j in {1..900}; do for k in {1..900}; do x=1; done; done; done", strings.Repeat("bash -c ", 10_000),
 		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000)} {
 		_, err := shell.Commands(each)
 		require.Error(t, err, each[:5])
 	}
-	for _, each := range []string{strings.Repeat("{a,b}", 12_000), "x=a;" + strings.Repeat("x=$x$x;", 200), "f() { f; f; }; f", "echo {1..1000000}"} {
+	for _, each := range []string{strings.Repeat("{a,b}", 12_000), "x=a;" + strings.Repeat("x=$x$x;", 200), "f() { f; f; }; f", "echo {1..1000000}",
+		"cat > a <<E\n" + strings.Repeat("error at f( b\n", 1000) + "E", "npx x " + strings.Repeat("src/a.ts ", 3000)} {
 		_, err := shell.Commands(each)
 		require.NoError(t, err, each[:5])
 	}

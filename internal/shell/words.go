@@ -12,7 +12,7 @@ import (
 
 var (
 	// interprets matches programs that read their arguments, or their input, as commands.
-	interprets = pattern.Lazy(`sh$|^(eval|cmd|powershell|iex|invoke-expression|start-process|trap|su|source|\.|env|watch|tmux|screen|parallel|script|at|batch|make)$`)
+	interprets = pattern.Lazy(`^(\w{0,4}sh|eval|cmd|powershell|iex|invoke-expression|start-process|trap|su|source|\.|env|watch|tmux|screen|parallel|script|at|batch|make)$`)
 	// textOption matches options whose argument is a text to be run.
 	textOption = pattern.Lazy(`(?i)^(-[a-z]*[cex]|--?(command|eval|exec|run))$`)
 	// plain matches programs that start no other but after a word of starting.
@@ -51,9 +51,9 @@ func (r *reader) command(words []string, input string, within bool) {
 	places, starts := 0, !plain().MatchString(name)
 	for i, word := range words[1:] {
 		switch {
-		case within || places >= maxPlaces:
+		case within || places >= maxPlaces || places >= minPlaces && places*len(words) >= maxWords/4:
 			return
-		case starts && programName().MatchString(word):
+		case starts && word != "." && programName().MatchString(word): // the folder, not what reads a file
 			places++
 			r.command(words[i+1:], input, true)
 		case !starts:
