@@ -127,11 +127,17 @@ func (r *reader) statement(statement *syntax.Stmt, input string) {
 		switch {
 		case each.Hdoc != nil:
 			input += r.scope.literal(each.Hdoc)
-		case each.Op == syntax.WordHdoc:
+		case each.Op == syntax.WordHdoc, each.Op == syntax.RdrIn && len(each.Word.Parts) == 1 && isPrinted(each.Word.Parts[0]):
 			input += r.scope.literal(each.Word)
 		}
 	}
 	r.node(statement, input)
+}
+
+// isPrinted reports whether a part of a word is what commands print: <(…).
+func isPrinted(part syntax.WordPart) bool {
+	_, is := part.(*syntax.ProcSubst)
+	return is
 }
 
 // node adds the commands in a node.

@@ -138,7 +138,7 @@ func (s scope) tooMuch(word *syntax.Word) bool {
 	return len(word.Parts) > maxParts || braces > maxBraces
 }
 
-// alternatives takes ${name:-text} and ${name:+text} for the text where the name has no value.
+// alternatives takes ${name:-text}, ${name:=text} and ${name:+text} for the text where the name has no value.
 func (s scope) alternatives(word *syntax.Word) {
 	syntax.Walk(word, func(node syntax.Node) bool {
 		of, is := node.(*syntax.ParamExp)
@@ -150,7 +150,7 @@ func (s scope) alternatives(word *syntax.Word) {
 		}
 		if _, known := s.values[of.Param.Value]; !known {
 			s.values[of.Param.Value] = expand.Variable{}
-			if of.Exp.Op <= syntax.AlternateUnsetOrNull {
+			if of.Exp.Op <= syntax.AlternateUnsetOrNull || of.Exp.Op >= syntax.AssignUnset {
 				of.Exp.Op = syntax.DefaultUnset
 			}
 		}
