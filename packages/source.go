@@ -82,8 +82,12 @@ func ParseSource(text string) (Source, error) {
 	return source, nil
 }
 
-// cutTag separates the tag: what follows the last @, but behind a host without a folder the
-// first one, since repositories have no @ there and tags of their packages do (name@1.0.0).
+// packageTag is the path of a repository with a tag that names a package, name@1.0.0 or
+// @scope/name@1.0.0.
+var packageTag = pattern.Lazy(`^(.*?[^/@])@(?:@[^/@]+/)?[^/@\d][^/@]*@v?\d[^/@]*$`)
+
+// cutTag separates the tag: what follows the last @, but behind a host also the name of a
+// package before that.
 func cutTag(text string) (address, tag string) {
 	from := 0
 	if scheme, behind, is := strings.Cut(text, "://"); is {
@@ -96,8 +100,10 @@ func cutTag(text string) (address, tag string) {
 		from = strings.IndexByte(text, ':')
 	}
 	at := strings.LastIndexByte(text[from:], '@')
-	if from > 0 && !strings.Contains(text[from:], "//") && !strings.HasPrefix(text, "file:") {
-		at = strings.IndexByte(text[from:], '@')
+	if from > 0 && !strings.HasPrefix(text, "file:") {
+		if named := packageTag().FindStringSubmatch(text[from:]); named != nil {
+			at = len(named[1])
+		}
 	}
 	if at < 0 {
 		return text, ""
