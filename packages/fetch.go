@@ -198,7 +198,7 @@ func (f Fetcher) repository(ctx context.Context, source Source) (Fetched, error)
 		return found, fault.New(fault.LimitExceeded, "%s: the repository has more than %d MB in its tag", source, maxFetched>>20)
 	}
 	if err != nil && strings.Contains(err.Error(), "couldn't find remote ref") {
-		return found, fault.New(fault.ToolFailed, "%s: the repository has no tag %s; a package is taken by a tag, not by a branch or a commit", source, source.Tag)
+		return found, fault.New(fault.ToolFailed, "%s cannot be read: the repository has no tag %s; a package is taken by a tag, not by a branch or a commit", source, source.Tag)
 	}
 	if err != nil {
 		return found, notRead(source, err)
