@@ -3,6 +3,8 @@ package shell_test
 import (
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,4 +96,19 @@ func FuzzCommands(f *testing.F) {
 		found, err := shell.Commands(text)
 		require.True(t, err != nil || len(found) <= 4000, len(found))
 	})
+}
+
+// TestWhatIsDeepIsSeenOrRefused: a command in texts within texts is never passed over, also
+// where programs that start others stand around them.
+func TestWhatIsDeepIsSeenOrRefused(t *testing.T) {
+	for _, starts := range []string{"", "sudo ", "sudo nice "} {
+		text := "git push --force"
+		for level := range 20 {
+			end := "E" + strconv.Itoa(level)
+			text = "sh <<" + end + "\n" + text + "\n" + end
+			if found, err := shell.Of(starts + text); err == nil {
+				require.True(t, slices.ContainsFunc(found, func(each shell.Command) bool { return forced.MatchString(each.Text()) }), starts+text)
+			}
+		}
+	}
 }

@@ -34,7 +34,7 @@ func Of(value any) ([]Command, error) {
 	return r.found, nil
 }
 
-// value adds the commands of a value, of which each text is for a shell of its own.
+// value adds the commands of a value. A shell of its own reads each text in it.
 func (r *reader) value(value any) {
 	if r.work += stepWork; r.spent() {
 		return

@@ -35,7 +35,10 @@ func nameOf(word string) string {
 // command adds a command, and those in its words. One that stands within another has no
 // further ones: the other has them, too.
 func (r *reader) command(words []string, input string, within bool) {
-	if len(words) == 0 || r.depth >= maxDepth || r.spent() {
+	if r.depth >= maxDepth {
+		r.words += maxWords // nobody knows what it starts
+	}
+	if len(words) == 0 || r.spent() {
 		return
 	}
 	r.depth++
