@@ -26,15 +26,15 @@ var (
 	exceeded = pattern.Lazy(`(?i)request too large|exceed_context|context_length_exceeded|reduce the length|less than \d+ tokens|tokens?\W* must be <=|range of input length|` +
 		`(?:context|prompt|\binput|\btokens?|\bsequence)[^"]{0,80}?(?:exceed|too long|too large|(?:larg|long|great)er than|overflow|not possible)|` +
 		`(?:exceed|too (?:long|many)|(?:larg|long|great)er than|longer|\bover\b|maximum|only \d)[^."]{0,60}?(?:context|prompt|\binput\b|\btokens?\b|\bsequence)`)
-	// ofOther matches what is said of a limit for answers, for a time or for one argument, tooLarge
-	// what is said of both.
+	// ofOther matches limits of answers, of a time or of one argument. tooLarge matches texts
+	// that are about the prompt although they name such a limit.
 	ofOther    = pattern.Lazy(`(?i)(?:most|supports|number of) (?:\d+ )?(?:output|completion) tokens|rate.?limit (?:of|reached|exceeded)|per (?:minute|day|second|min)\b|context (?:deadline|cancel)|input should be|string too long`)
 	tooLarge   = pattern.Lazy(`(?i)request too large|maximum context`)
 	windowSize = pattern.Lazy(`(?i)"?n_ctx"?\s*[:=]\s*"?(\d+)|(?:(?:context|prompt) (?:length|size|window)|max_model_len|limit (?:is|of)|tokens? limit|tokens allowed|less than|cannot exceed)\D{0,30}?(\d{4,})|` +
 		`(\d{3,})\s+maximum|limit:? (\d{3,}), requested|(?:<=|\+ \d+ >) (\d{3,})|\[\d, ?(\d{3,})\]|of (?:input )?tokens \((\d{3,})\)`)
 )
 
-// ofCaller reports whether a status is about who asks, or about a service that is busy.
+// ofCaller reports whether a status refuses the caller, or says that the service is busy.
 func ofCaller(status int) bool {
 	return status >= http.StatusUnauthorized && status <= http.StatusForbidden || status > http.StatusInternalServerError
 }

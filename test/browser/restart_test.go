@@ -87,8 +87,8 @@ func TestABrowserWithoutANetwork(t *testing.T) {
 	p.says(".said", "The answer is recorded.")
 }
 
-// TestAClockThatIsAheadOfTheReaders: what it wrote just now is from now, and a date is none
-// that passed.
+// TestAClockThatIsAheadOfTheReaders: the page calls a time a few seconds ahead "just now", and
+// a later one "in 2 h".
 func TestAClockThatIsAheadOfTheReaders(t *testing.T) {
 	t.Parallel()
 	wanted(t)
