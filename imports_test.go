@@ -129,7 +129,7 @@ var rules = map[string]rule{
 	"engines/review":           {height: 3, imports: []string{"engines", "internal/sarif", "internal/words"}},
 	"internal/jsonrpc":         {height: 1},
 	"engines/mcpio":            {height: 4, imports: []string{"engines", "internal/jsonrpc", "telemetry"}},
-	"engines/mcpclient":        {height: 4, imports: []string{"engines", "internal/eventstream", "internal/httpclient", "internal/jsonrpc", "telemetry"}},
+	"engines/mcpclient":        {height: 4, imports: []string{"engines", "internal/eventstream", "internal/httpclient", "internal/jsonrpc", "schemas", "telemetry"}},
 	"engines/mount":            {height: 5, imports: []string{"engines", "engines/mcpclient", "engines/mcpio", "internal/atomicfile", "internal/filelock", "internal/ownfolder", "internal/processgroup", "internal/trust", "schemas"}},
 	"engines/mcpio/streamable": {height: 5, imports: []string{"engines", "engines/mcpio", "internal/access", "internal/jsonrpc", "internal/webguard"}},
 	"engines/guide":            {height: 6, imports: []string{"think", "think/audit", "think/flow", "think/library", "think/state", "engines"}},

@@ -94,20 +94,25 @@ func (p *port) remember(failure *fault.Error) {
 
 // Missing returns ENGINE_OFFLINE, or the code of the engine's status, if the prefix of
 // an unknown tool's name is an engine that is offline, disabled or not started yet: its
-// tools may not be known.
+// tools may not be known. It returns UNKNOWN_TOOL if the status names the tool, which is
+// then not published for the reason beside it.
 func (r *Registry) Missing(ctx context.Context, name string) error {
 	for _, engine := range r.Engines() {
 		port := r.table.now().engines[engine]
-		if port == nil {
-			continue
+		own, prefixed := strings.CutPrefix(name, engine+".")
+		if !prefixed {
+			own, prefixed = strings.CutPrefix(name, Underscored(engine)+"_")
 		}
-		if !strings.HasPrefix(name, engine+".") && !strings.HasPrefix(name, Underscored(engine)+"_") {
+		if port == nil || !prefixed {
 			continue
 		}
 		status := r.table.status(ctx, port)
 		unseen := status.State == Idle && len(r.Engine(engine)) == 0
 		if unseen || status.State == Offline || status.State == Disabled {
 			return fault.New(cmp.Or(status.Code, fault.EngineOffline), "engine %s is %s: %s", engine, status.State, status.Reason)
+		}
+		if _, why, named := strings.Cut("; "+status.Reason, "; "+own+": "); named {
+			return fault.New(fault.UnknownTool, "engine %s does not publish %s: %s", engine, own, fault.Cut(why, maxEcho))
 		}
 	}
 	return nil

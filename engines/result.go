@@ -59,7 +59,7 @@ func NewContent(structured, blocks json.RawMessage) (Content, error) {
 		}
 		content, _ = decoded.([]any)
 	}
-	value := schemas.ContentValue(content)
+	value := schemas.ContentValue(schemas.ContentText(content))
 	if slices.ContainsFunc(content, isNoText) || jsonvalue.Kind(value) != "object" {
 		return made, nil
 	}

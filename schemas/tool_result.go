@@ -18,6 +18,9 @@ func FailedCall(err error) map[string]any {
 // resultMembers are the members of an MCP CallToolResult.
 var resultMembers = []string{"content", "structuredContent", "isError", "_meta", "resultType"}
 
+// IsResultMember reports whether a CallToolResult has a member of this name.
+func IsResultMember(name string) bool { return slices.Contains(resultMembers, name) }
+
 // IsToolResult reports whether a value has the form of an MCP CallToolResult, and not
 // just members of the same names. also are further members that one may have.
 func IsToolResult(value any, also ...string) bool {
@@ -45,11 +48,9 @@ func IsToolResult(value any, also ...string) bool {
 	return true
 }
 
-// ContentValue returns the value of a result's content blocks without structured content:
-// the JSON of their text, else {"text": …}. It is the one rule for a result, whoever
-// carries it.
-func ContentValue(content []any) any {
-	text := ContentText(content)
+// ContentValue returns the value of the text of a result without structured content: its
+// JSON, else {"text": …}. It is the one rule for a result, whoever carries it.
+func ContentValue(text string) any {
 	if parsed := Normalise(text); jsonvalue.Kind(parsed) != "string" {
 		return WithoutReceipt(parsed)
 	}
@@ -57,12 +58,25 @@ func ContentValue(content []any) any {
 }
 
 // ContentText joins the texts of content blocks by line breaks, without those that only
-// carry a receipt.
-func ContentText(content []any) string {
+// carry a receipt. The text of a resource is that which it holds, else its name and address.
+func ContentText(content []any) string { return joinTexts(content, true) }
+
+// BlockText is ContentText without resources.
+func BlockText(content []any) string { return joinTexts(content, false) }
+
+func joinTexts(content []any, resources bool) string {
 	var parts []string
 	for _, item := range content {
 		block, _ := item.(map[string]any)
-		if text, ok := block["text"].(string); ok && !OnlyReceipt(text) {
+		if inner, is := block["resource"].(map[string]any); is && resources {
+			block = inner
+		}
+		text, ok := block["text"].(string)
+		if uri, is := block["uri"].(string); is && !ok && resources {
+			name, _ := block["name"].(string)
+			text, ok = strings.TrimSpace(name+" "+uri), true
+		}
+		if ok && !OnlyReceipt(text) {
 			parts = append(parts, text)
 		}
 	}

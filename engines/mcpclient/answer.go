@@ -67,10 +67,10 @@ func (c *Client) answer(m *jsonrpc.Message) *jsonrpc.Reply {
 
 // progressReport holds the parameters of notifications/progress.
 type progressReport struct {
-	Token   string  `json:"progressToken"`
-	Done    float64 `json:"progress"`
-	Total   float64 `json:"total"`
-	Message string  `json:"message"`
+	Token   json.RawMessage  `json:"progressToken"`
+	Done    float64          `json:"progress"`
+	Total   float64          `json:"total"`
+	Message optional[string] `json:"message"`
 }
 
 // notified routes a notification of the server. It runs on the reading goroutine, so
@@ -82,8 +82,8 @@ func (c *Client) notified(method string, params json.RawMessage) {
 		if decode(params, &report) != nil {
 			return
 		}
-		if listener, waits := c.reports.Load(report.Token); waits {
-			listener.(func(done, total float64, message string))(report.Done, report.Total, report.Message)
+		if listener, waits := c.reports.Load(jsonrpc.KeyOf(report.Token)); waits {
+			listener.(func(done, total float64, message string))(report.Done, report.Total, report.Message.value)
 		}
 	case mcp.MethodNotificationToolsListChanged:
 		if c.options.ToolsChanged != nil {

@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -116,8 +115,7 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 // ServerInfo returns the server's name and version, and the negotiated protocol
 // revision.
 func (c *Client) ServerInfo() (name, version, protocol string) {
-	server := c.server
-	return server.ServerInfo.Name, server.ServerInfo.Version, server.ProtocolVersion
+	return c.server.name, c.server.version, c.server.protocol
 }
 
 // Done is closed when the connection has ended.
@@ -144,11 +142,11 @@ func (c *Client) request(ctx context.Context, method string, params map[string]a
 // enveloped adds the _meta that revisions without initialize require in every request:
 // the client's name and capabilities.
 func (c *Client) enveloped(server *serverInfo, params map[string]any) map[string]any {
-	if server == nil || !mcp.IsModernProtocol(server.ProtocolVersion) {
+	if server == nil || !mcp.IsModernProtocol(server.protocol) {
 		return params
 	}
 	meta := map[string]any{
-		mcp.MetaKeyProtocolVersion:    server.ProtocolVersion,
+		mcp.MetaKeyProtocolVersion:    server.protocol,
 		mcp.MetaKeyClientCapabilities: struct{}{},
 		mcp.MetaKeyClientInfo:         map[string]any{"name": c.options.Name, "version": c.options.Version},
 	}
@@ -174,43 +172,70 @@ func (c *Client) printable(text []byte) string {
 
 // decodeReply decodes the result of a reply, or returns its error as a coded one.
 func decodeReply(m *jsonrpc.Message, result any) error {
-	if m.Error == nil {
-		if len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")) {
-			return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: it has neither a result nor an error")
+	switch {
+	case m.Error != nil:
+		if coded := new(fault.Error); json.Unmarshal(jsonvalue.Member(m.Error, "data"), coded) == nil && coded.Code != "" {
+			return coded
 		}
-		if err := decode(m.Result, result); err != nil {
-			return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: %s", describeMismatch(err))
-		}
-		return nil
+		return fault.New(fault.ToolFailed, "%w", rpcError(m.Error))
+	case len(m.Result) == 0 || bytes.Equal(m.Result, []byte("null")):
+		return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: it has neither a result nor an error")
 	}
-	failure := new(rpcError)
-	if err := decode(m.Error, failure); err != nil {
-		return fault.New(fault.ToolFailed, "the server's error is not valid MCP: %s", describeMismatch(err))
+	if err := decode(m.Result, result); err != nil {
+		return fault.New(fault.ToolFailed, "the server's reply is not valid MCP: %s", describeMismatch(err))
 	}
-	if coded := new(fault.Error); json.Unmarshal(failure.Data, coded) == nil && coded.Code != "" {
-		return coded
-	}
-	return fault.New(fault.ToolFailed, "%w", failure)
+	return nil
 }
 
-// rpcError is a JSON-RPC error as received.
-type rpcError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+// rpcError is a JSON-RPC error as received: an object with a code and a message, or what a
+// server sends in its place.
+type rpcError json.RawMessage
+
+// maxErrorData bounds how much of an error's data is shown, in bytes.
+const maxErrorData = 500
+
+func (e rpcError) Error() string {
+	message, code, data := plain(jsonvalue.Member(e, "message")), plain(jsonvalue.Member(e, "code")), plain(jsonvalue.Member(e, "data"))
+	if message == "" {
+		return "the server's error is " + string(e)
+	}
+	if code != "" {
+		message += " (JSON-RPC error " + code + ")"
+	}
+	if data != "" {
+		message += ": " + fault.Cut(data, maxErrorData)
+	}
+	return message
 }
 
-func (e *rpcError) Error() string {
-	return fmt.Sprintf("%s (JSON-RPC error %d)", e.Message, e.Code)
+// plain returns a text as it is, another value as its JSON, and null as "".
+func plain(raw json.RawMessage) string {
+	if text := jsonvalue.Text(raw); text != "" || len(raw) == 0 || raw[0] == '"' || raw[0] == 'n' {
+		return text
+	}
+	return string(raw)
 }
 
-// decode decodes a server's JSON into a Go value. Names are case-sensitive. Each byte
-// that is not UTF-8 becomes U+FFFD, since some servers use another encoding.
+// decode decodes a server's JSON into a Go value. Names are case-sensitive, and the last of
+// two members with one name counts. Each byte that is not UTF-8 becomes U+FFFD, since some
+// servers use another encoding.
 func decode(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		data = []byte(string(bytes.Runes(data)))
 	}
-	return jsonvalue.Unmarshal(data, into)
+	return jsonvalue.UnmarshalStored(data, into)
+}
+
+// optional is a member that a server may leave out: a value of another type is none.
+type optional[T any] struct{ value T }
+
+// UnmarshalJSON implements json.Unmarshaler. It never fails.
+func (o *optional[T]) UnmarshalJSON(raw []byte) error {
+	var given T
+	if decode(raw, &given) == nil {
+		o.value = given
+	}
+	return nil
 }
 
 // describeMismatch returns, in the protocol's terms, which part of an answer has the wrong type.

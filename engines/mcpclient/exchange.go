@@ -35,7 +35,7 @@ type exchange struct {
 }
 
 // errUnfinished ends a stream without the answer.
-var errUnfinished = errors.New("the stream ended before the answer")
+const errUnfinished = formatError("a stream that ended before the answer")
 
 // run sends the request and returns the answer.
 func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Message, error) {
@@ -56,8 +56,8 @@ func (x *exchange) run(ctx context.Context, params map[string]any) (*jsonrpc.Mes
 	response.Body = &watchedBody{response.Body, x.silence, mediaTypeOf(response) == typeEvents}
 	if response.StatusCode >= http.StatusMultipleChoices {
 		why := explanation(response)
-		if why == nil || x.method == string(mcp.MethodInitialize) && response.StatusCode < 500 || sessionLost(response, why) {
-			return nil, refusal(response, x.method, why)
+		if err := refusal(response, x.method, why); err != nil {
+			return nil, err
 		}
 		return x.checked(why)
 	}
@@ -148,8 +148,11 @@ func (x *exchange) follow(ctx context.Context, body io.ReadCloser) (*jsonrpc.Mes
 			}
 			if err != nil {
 				_ = body.Close()
-				if last == "" || ctx.Err() != nil || errors.As(err, new(*http.MaxBytesError)) {
+				switch {
+				case ctx.Err() != nil, errors.As(err, new(*http.MaxBytesError)):
 					return nil, err
+				case last == "":
+					return nil, errUnfinished
 				}
 				break
 			}
@@ -227,18 +230,21 @@ func (x *exchange) take(found []*jsonrpc.Message) (answer *jsonrpc.Message) {
 		switch {
 		case !m.IsResponse():
 			x.link.client.route(m)
-		case answer == nil || bytes.Equal(m.ID, x.id):
+		case answer == nil || x.answeredBy(m):
 			answer = m
 		}
 	}
 	return answer
 }
 
-// checked refuses the answer to another request. An error may have no id if the server could
-// not parse the request.
+func (x *exchange) answeredBy(m *jsonrpc.Message) bool {
+	return jsonrpc.KeyOf(m.ID) == jsonrpc.KeyOf(x.id)
+}
+
+// checked refuses the result of another request. An error has any id, if the server did not
+// read the request.
 func (x *exchange) checked(m *jsonrpc.Message) (*jsonrpc.Message, error) {
-	named := len(m.ID) > 0 && string(m.ID) != "null"
-	if jsonvalue.Text(m.ID) != jsonvalue.Text(x.id) && (m.Error == nil || named) {
+	if m.Error == nil && !x.answeredBy(m) {
 		return nil, fault.New(fault.ToolFailed, "the server was asked %s, and it answered another request", x.method)
 	}
 	return m, nil
@@ -255,31 +261,30 @@ func explanation(response *http.Response) *jsonrpc.Message {
 		return nil
 	}
 	m, err := jsonrpc.Read(bytes.TrimSpace(body))
-	if err != nil || jsonvalue.TextMember(m.Raw, "jsonrpc") != jsonrpc.Version || m.Error == nil || decode(m.Error, new(rpcError)) != nil {
+	if err != nil || jsonvalue.TextMember(m.Raw, "jsonrpc") != jsonrpc.Version || m.Error == nil {
 		return nil
 	}
 	return m
 }
 
-// sessionLost reports whether a restarted server refuses an unknown session with 400, as
-// the example servers of several SDKs do.
-func sessionLost(response *http.Response, why *jsonrpc.Message) bool {
-	var failure rpcError
-	return response.StatusCode == http.StatusBadRequest && response.Request.Header.Get(headerSession) != "" &&
-		decode(why.Error, &failure) == nil && strings.Contains(strings.ToLower(failure.Message), "session")
-}
-
-// refusal is the error of a failure; why is its explanation, or nil. The protocol's status for
-// a lost session is 404; where initialize gets one of 4xx with an explanation, or the address
-// has no such method, the server speaks another revision or transport.
+// refusal is the error of a failure; nil where why, its explanation, is the answer. The
+// protocol's status for a lost session is 404, and the example servers of several SDKs say 400;
+// where initialize gets one of 4xx with an explanation, or the address has no such method, the
+// server speaks another revision or transport.
 func refusal(response *http.Response, method string, why *jsonrpc.Message) error {
 	code := response.StatusCode
 	absent := code == http.StatusNotFound || code == http.StatusMethodNotAllowed
-	switch {
-	case method == string(mcp.MethodInitialize) && (absent || why != nil):
-		return errNotLegacy
-	case code == http.StatusNotFound, why != nil:
-		return ErrSessionOver
+	lost := code == http.StatusNotFound
+	if why != nil {
+		lost = code < 500 && strings.Contains(strings.ToLower(rpcError(why.Error).Error()), "session")
 	}
-	return statusError(code)
+	switch {
+	case method == string(mcp.MethodInitialize) && (absent || why != nil && code < 500):
+		return errNotLegacy
+	case lost && response.Request.Header.Get(headerSession) != "":
+		return ErrSessionOver
+	case why == nil:
+		return statusError(code)
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,7 +169,7 @@ func (h *httpLink) withConnection(ctx context.Context) (context.Context, context
 }
 
 func (h *httpLink) ask(ctx context.Context, method string, params map[string]any) (*jsonrpc.Message, error) {
-	x := &exchange{link: h, method: method, id: json.RawMessage(fmt.Sprintf(`"savant-%d"`, h.asked.Add(1)))}
+	x := &exchange{link: h, method: method, id: strconv.AppendInt(nil, h.asked.Add(1), 10)}
 	answer, err := x.run(ctx, params)
 	switch {
 	case err == nil:
@@ -178,7 +179,7 @@ func (h *httpLink) ask(ctx context.Context, method string, params map[string]any
 	case ctx.Err() != nil:
 		h.tellCancelled(x.id)
 		if x.skipped != "" {
-			return nil, fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{x.skipped, context.Cause(ctx)})
+			return nil, fault.New(fault.EngineOffline, "%w", &SkippedLineError{x.skipped, unanswered(ctx, method)})
 		}
 		return nil, unanswered(ctx, method)
 	case x.skipped != "":

@@ -75,7 +75,7 @@ func TestClientOverHTTPOddAnswers(t *testing.T) {
 	}{
 		"a gateway's 500":       {status(500, `{"message":"hunter2"}`), fault.EngineOffline, "HTTP 500"},
 		"a limit with an error": {status(429, `{"error":"hunter2"}`), fault.ToolFailed, "HTTP 429"},
-		"a failure as a result": {status(500, `{"jsonrpc":"2.0","id":"savant-2",`+empty), fault.EngineOffline, "HTTP 500"},
+		"a failure as a result": {status(500, `{"jsonrpc":"2.0","id":2,`+empty), fault.EngineOffline, "HTTP 500"},
 		"a protocol error":      {status(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`), fault.ToolFailed, "-32600"},
 		"the id of another": {func(w http.ResponseWriter, _ string) { fmt.Fprint(w, `{"jsonrpc":"2.0","id":"other",`+empty) },
 			fault.ToolFailed, ""},
@@ -83,6 +83,11 @@ func TestClientOverHTTPOddAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"other\",%s\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,%s\n\n", empty, id, empty)
 		}, fault.ToolFailed, ""},
+		"an error with an id of its own": {status(406, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Not Acceptable"}}`), fault.ToolFailed, "Not Acceptable"},
+		"a stream without the answer": {func(w http.ResponseWriter, _ string) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
+		}, fault.EngineOffline, "ended before the answer"},
 		"neither a result nor an error": {func(w http.ResponseWriter, id string) { fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s}`, id) },
 			fault.ToolFailed, ""},
 	} {
@@ -186,11 +191,13 @@ func TestClientOverHTTPNamesWhatIsNoMessage(t *testing.T) {
 // A server that was begun anew may say so in the wrong way.
 func TestClientOverHTTPForgottenSession(t *testing.T) {
 	for message, forgotten := range map[string]bool{"Bad Request: No valid session ID provided": true, "no such page": false} {
-		_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
-			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message)
-		}).Invoke(t.Context(), "x", map[string]any{}, nil)
-		require.Equal(t, forgotten, errors.Is(err, mcpclient.ErrSessionOver), message)
-		require.Error(t, err)
+		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
+			_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
+				w.WriteHeader(status)
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message)
+			}).Invoke(t.Context(), "x", map[string]any{}, nil)
+			require.Equal(t, forgotten, errors.Is(err, mcpclient.ErrSessionOver), message)
+			require.Error(t, err)
+		}
 	}
 }

@@ -23,7 +23,7 @@ import (
 
 // Answers are read whatever stands around them, and however they are laid out.
 func TestClientAnswersThatAreNotOneLine(t *testing.T) {
-	const answer = `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"a {\"b\": [1]} ☃"}]}}`
+	const answer = `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"a {\"b\": [1]} ☃"}]}}`
 	pretty := strings.NewReplacer(`{"jsonrpc`, "{\n  \"jsonrpc", `,"result":{`, ",\n\n  \"result\": {\n").Replace(answer) + "\n"
 	for name, output := range map[string]string{
 		"byte order mark":         "\ufeff" + answer,
@@ -39,7 +39,7 @@ func TestClientAnswersThatAreNotOneLine(t *testing.T) {
 		"behind an open bracket":  "[\n" + answer,
 		"behind a banner":         "[INFO] jsonrpc 2.0 ready\njsonrpc 2.0\n" + answer,
 		"behind a log in JSON":    `{"level":"info","error":"none"}` + "\n" + answer,
-		"behind a logged request": `got {"jsonrpc":"2.0","id":"savant-2","method":"tools/call"}` + "\n" + answer,
+		"behind a logged request": `got {"jsonrpc":"2.0","id":2,"method":"tools/call"}` + "\n" + answer,
 		"text behind it":          answer + " // sent",
 		"colours around it":       "\x1b[32m" + answer + "\x1b[0m",
 		"a zero byte behind it":   answer + "\x00",
@@ -72,7 +72,7 @@ func TestClientUTF16(t *testing.T) {
 			encode := func(out io.Writer) io.Writer { return encoding.NewEncoder().Writer(out) }
 			c := scriptedIn(t, encode, mcpclient.Options{}, func(read func() string, write io.Writer) {
 				read()
-				fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[{"type":"text","text":"größer ☃"}]}}`)
+				fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"größer ☃"}]}}`)
 			})
 			result, err := c.Invoke(t.Context(), "x", nil, nil)
 			require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestClientUTF16(t *testing.T) {
 func TestClientNaN(t *testing.T) {
 	c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 		read()
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN \" NaN"}}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN \" NaN"}}}`)
 	})
 	result, err := c.Invoke(t.Context(), "x", nil, nil)
 	require.NoError(t, err)
@@ -103,11 +103,11 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 		"of Java":         `Response{jsonrpc=2.0, id=savant-2, key=hunter2-hunter2}`,
 		"in YAML":         "jsonrpc: \"2.0\"\nid: savant-2\nkey: hunter2-hunter2",
 		"framed":          "Content-Length: 20\r\n\r\n{\"key\":\"hunter2-hunter2\"}",
-		"zeros between":   strings.Join(strings.Split(`{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",}`, ""), "\x00"),
-		"broken":          `{"jsonrpc":"2.0","id":"savant-2","result":{"key":"hunter2-hunter2",}}`,
-		"cut by the next": `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2",` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}`,
-		"in base64":       base64.StdEncoding.EncodeToString([]byte(`{"jsonrpc":"2.0","id":"savant-2","result":{}}`)),
-		"cut in a text":   `{"jsonrpc":"2.0","id":"savant-2","key":"hunter2-hunter2", "result":{"content":[{"type":"te`,
+		"zeros between":   strings.Join(strings.Split(`{"jsonrpc":"2.0","id":2,"key":"hunter2-hunter2",}`, ""), "\x00"),
+		"broken":          `{"jsonrpc":"2.0","id":2,"result":{"key":"hunter2-hunter2",}}`,
+		"cut by the next": `{"jsonrpc":"2.0","id":2,"key":"hunter2-hunter2",` + "\n" + `{"jsonrpc":"2.0","method":"notifications/message"}`,
+		"in base64":       base64.StdEncoding.EncodeToString([]byte(`{"jsonrpc":"2.0","id":2,"result":{}}`)),
+		"cut in a text":   `{"jsonrpc":"2.0","id":2,"key":"hunter2-hunter2", "result":{"content":[{"type":"te`,
 		"a parse error":   `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot parse"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestClientMessageThatIsNotJSON(t *testing.T) {
 // A message that its server does not end is read where it is whole. A server that says, by its
 // answer to a ping, that it has ended it is told, and the message of a slow one is read.
 func TestClientMessageWithoutItsEnd(t *testing.T) {
-	const begin, text = `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`, `{"type":"text","text":"whole"}`
+	const begin, text = `{"jsonrpc":"2.0","id":2,"result":{"content":[`, `{"type":"text","text":"whole"}`
 	const pong = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-pause\",\n  \"result\": {}\n}\n"
 	for name, each := range map[string]struct {
 		parts []string // 24 seconds apart
@@ -145,13 +145,13 @@ func TestClientMessageWithoutItsEnd(t *testing.T) {
 		"slow in a text":     {[]string{begin + text[:24], text[24:] + "]}}\n"}, ""},
 		"slow in lines":      {[]string{"{\n  \"jsonrpc\": \"2.0\",\n", begin[len(`{"jsonrpc":"2.0",`):] + "\n" + text[:24], text[24:] + "\n]}\n", "}\n"}, ""},
 		"slow without end":   {[]string{begin, text + "]}}"}, ""},
-		"cut":                {[]string{begin, "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
-		"cut in a text":      {[]string{begin + text[:24], "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":\"savant-2\"`},
-		"cut between lines":  {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n", "PONG"}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
-		"with the ping's id": {[]string{"{\n\"jsonrpc\":\"2.0\",\"id\":\"savant-2\",\"result\":{\"a\":\n" + `"savant-pause"` + ",\n\"content\":[" + text + "]}}\n"}, ""},
+		"cut":                {[]string{begin, "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":2`},
+		"cut in a text":      {[]string{begin + text[:24], "PONG"}, `is not JSON: "{\"jsonrpc\":\"2.0\",\"id\":2`},
+		"cut between lines":  {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n", "PONG"}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
+		"with the ping's id": {[]string{"{\n\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"a\":\n" + `"savant-pause"` + ",\n\"content\":[" + text + "]}}\n"}, ""},
 		"the id behind text": {[]string{"log: " + begin + text + `],"structuredContent":{"a":"savant-pause"}}}` + "\n"}, ""},
 		"pong in lines":      {[]string{`{"jsonrpc":"2.0","method":"notifications/message","params":{`, "}}\n", pong, begin + text + "]}}\n"}, ""},
-		"cut, pong in lines": {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": \"savant-2\",\n", pong}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
+		"cut, pong in lines": {[]string{"{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n", pong}, `is not JSON: "{\n  \"jsonrpc\": \"2.0\"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
@@ -185,12 +185,12 @@ func TestClientMessageWithoutItsEnd(t *testing.T) {
 // also in a call that has more time. What is no message costs no call, however it ends.
 func TestClientMessageThatDoesNotGoOn(t *testing.T) {
 	for output, cut := range map[string]bool{
-		`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[`: true,
-		"{\n  \"result\": {\n": true,
-		"\xEF\xBB\xBF" + `{"result":{"content":[{"type":"text","text":"a`:     true,
-		`log: loaded` + "\n" + `[{"id":"savant-2","jsonrpc":"2.0","result":{`: true,
-		"Downloading 30 %": false,
-		"> {level: info":   false,
+		`{"jsonrpc":"2.0","id":2,"result":{"content":[`:                   true,
+		"{\n  \"result\": {\n":                                            true,
+		"\xEF\xBB\xBF" + `{"result":{"content":[{"type":"text","text":"a`: true,
+		`log: loaded` + "\n" + `[{"id":2,"jsonrpc":"2.0","result":{`:      true,
+		"Downloading 30 %":                                                false,
+		"> {level: info":                                                  false,
 	} {
 		t.Run(output, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // whose clock runs ahead where all wait
@@ -198,7 +198,7 @@ func TestClientMessageThatDoesNotGoOn(t *testing.T) {
 					read()
 					fmt.Fprint(write, output)
 					time.Sleep(50 * time.Second)
-					fmt.Fprint(write, "\n"+`{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`+"\n")
+					fmt.Fprint(write, "\n"+`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`+"\n")
 				})
 				defer c.Close()
 				began := time.Now()
@@ -244,7 +244,7 @@ func TestClientAnswerBeforeABrokenLine(t *testing.T) {
 	for range 200 {
 		c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 			read()
-			fmt.Fprint(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`+"\n"+`{"jsonrpc":"2.0","id":]}`+"\n")
+			fmt.Fprint(write, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`+"\n"+`{"jsonrpc":"2.0","id":]}`+"\n")
 		})
 		_, err := c.Invoke(t.Context(), "x", nil, nil)
 		require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestClientCursorsThatDoNotMove(t *testing.T) {
 			c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 				for i, cursor := range cursors {
 					read()
-					fmt.Fprintf(write, `{"jsonrpc":"2.0","id":"savant-%d","result":{"tools":[{"name":"one"},{"name":"two"}],"nextCursor":"%s"}}`+"\n", i+2, cursor)
+					fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%d,"result":{"tools":[{"name":"one"},{"name":"two"}],"nextCursor":"%s"}}`+"\n", i+2, cursor)
 				}
 			})
 			tools, err := c.Tools(t.Context())

@@ -105,7 +105,7 @@ func scriptedIn(t *testing.T, encode func(io.Writer) io.Writer, options mcpclien
 		lines := bufio.NewReader(inReader)
 		read := func() string { text, _ := lines.ReadString('\n'); return text }
 		read()
-		fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":"savant-1","result":{"protocolVersion":"2025-06-18"}}`)
+		fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}`)
 		read()
 		serve(read, outWriter)
 		_, _ = io.Copy(io.Discard, lines)
@@ -120,9 +120,9 @@ func scriptedIn(t *testing.T, encode func(io.Writer) io.Writer, options mcpclien
 func TestClientOverlongMessage(t *testing.T) {
 	c := scripted(t, mcpclient.Options{MaxLine: 1000}, func(read func() string, write io.Writer) {
 		read()
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"x":"`+strings.Repeat("x", 5000)+`"}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,"result":{"x":"`+strings.Repeat("x", 5000)+`"}}`)
 		read()
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-3","result":{}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":3,"result":{}}`)
 	})
 	require.ErrorIs(t, c.Ping(t.Context()), fault.ToolFailed)
 	require.NoError(t, c.Ping(t.Context()))
@@ -149,7 +149,7 @@ func TestClientServerThatOnlyAsks(t *testing.T) {
 		for i := range 20_000 {
 			fmt.Fprintf(write, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
 		}
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[]}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		<-answered // all questions before it were taken
 		for range 1000 {
 			read()
@@ -167,10 +167,10 @@ func TestClientServerThatOnlyAsks(t *testing.T) {
 // ours.
 func TestClientRepliesThatAreNone(t *testing.T) {
 	messages := map[string]string{}
-	for _, reply := range []string{`"result":null`, `"x":1`, `"result":"done"`, `"result":{"content":"it"}`, `"error":"no"`} {
+	for _, reply := range []string{`"result":null`, `"x":1`, `"error":"no"`, `"error":{}`, `"error":7`, `"error":["a"]`, `"error":{"code":"E1","message":{"why":"no"}}`, `"error":{"code":-32603.5,"message":"no","data":{"detail":"disk full"}}`} {
 		c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 			read()
-			fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2",`+reply+`}`)
+			fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,`+reply+`}`)
 		})
 		_, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
 		require.ErrorIs(t, err, fault.ToolFailed)
@@ -185,7 +185,7 @@ func TestClientRepliesThatAreNone(t *testing.T) {
 func TestClientTextThatIsNotUTF8(t *testing.T) {
 	c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
 		read()
-		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":"savant-2","result":{"content":[],"structuredContent":{"a":"caf`+"\xe9\xff"+`"}}}`)
+		fmt.Fprintln(write, `{"jsonrpc":"2.0","id":2,"result":{"content":[],"structuredContent":{"a":"caf`+"\xe9\xff"+`"}}}`)
 	})
 	result, err := c.Invoke(t.Context(), "x", map[string]any{}, nil)
 	require.NoError(t, err)

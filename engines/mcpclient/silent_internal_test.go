@@ -41,7 +41,7 @@ func (s slowServer) RoundTrip(request *http.Request) (*http.Response, error) {
 // An answer over HTTP that its server cuts within a message is told within half a minute. One that
 // comes late, with signs of life or none before it, is read.
 func TestAnswersThatAreCutOverHTTP(t *testing.T) {
-	const begin, end = `{"jsonrpc":"2.0","id":"savant-1","result":{"content":[`, `]}}`
+	const begin, end = `{"jsonrpc":"2.0","id":1,"result":{"content":[`, `]}}`
 	const resumed = "id: 7\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n"
 	for name, c := range map[string]struct {
 		slowServer
@@ -73,12 +73,12 @@ func TestAnswersThatAreCutOverHTTP(t *testing.T) {
 				require.LessOrEqual(t, time.Since(began), time.Duration(len(c.parts))*c.pause+maxSilent+time.Second)
 				if !c.cut {
 					require.NoError(t, err)
-					require.Equal(t, `"savant-1"`, string(answer.ID))
+					require.Equal(t, `1`, string(answer.ID))
 					return
 				}
 				require.ErrorIs(t, err, fault.EngineOffline)
 				require.ErrorContains(t, err, "no MCP message: \"{")
-				require.ErrorContains(t, err, `\"id\":\"savant-1\"`)
+				require.ErrorContains(t, err, `\"id\":1`)
 				require.Equal(t, "unknown", fault.From(err).Extra["outcome"])
 			})
 		})

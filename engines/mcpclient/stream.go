@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 )
 
@@ -31,6 +33,8 @@ type streamLink struct {
 	// calls has lost its own.
 	lost    atomic.Pointer[loss]
 	skipped atomic.Pointer[string] // the last line that was no message
+	// notified: a notification was sent.
+	notified atomic.Bool
 }
 
 // loss tells the waiting calls that a reply could not be read.
@@ -151,12 +155,21 @@ func meantAsMessage(text []byte) bool {
 
 var otherMessage = pattern.Lazy(`(?s)^\W{0,3}(?:[\w.]*[\[{(].*?\b)?jsonrpc["']?\s*[:=]+>?\s*["']?\d|^Content-Length:\s*\d`)
 
+// route takes the messages of the server. An answer to no request may be that of a waiting
+// call, which ends, unless it may be one to a notification: some servers answer those.
 func (s *streamLink) route(found []*jsonrpc.Message) {
 	for _, m := range found {
-		if !m.IsResponse() {
+		switch {
+		case !m.IsResponse():
 			s.client.route(m)
-		} else if !s.waiting.Deliver("", m) && m.Error != nil && (m.ID == nil || string(m.ID) == "null") { // it could not read a request
+		case s.waiting.Deliver("", m), s.waiting.Asked(m.ID), string(m.ID) == probe, m.Result == nil && m.Error == nil:
+		case s.notified.Load() && (m.ID == nil || string(m.ID) == "null") && (m.Error == nil || plain(jsonvalue.Member(m.Error, "code")) == strconv.Itoa(jsonrpc.MethodNotFound)):
+			shown := s.client.printable(m.Raw)
+			s.skipped.Store(&shown)
+		case m.Error != nil: // it could not read a request
 			s.lose(decodeReply(m, nil))
+		default:
+			s.lose(fault.New(fault.ToolFailed, "the server sent an answer that names no request of Savant: %q", s.client.printable(m.Raw)).OutcomeUnknown())
 		}
 	}
 }
@@ -187,11 +200,12 @@ func (s *streamLink) send(value any) <-chan error {
 }
 
 func (s *streamLink) notify(ctx context.Context, notification jsonrpc.Notification) error {
+	s.notified.Store(true)
 	select {
 	case err := <-s.send(notification):
 		return err
 	case <-ctx.Done():
-		return s.unanswered(ctx, notification.Method)
+		return unanswered(ctx, notification.Method)
 	}
 }
 
@@ -202,7 +216,7 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 	if params != nil {
 		request.Params = params
 	}
-	lost := s.lost.Load()
+	lost, skipped := s.lost.Load(), s.skipped.Load()
 	sent := s.send(request)
 	for {
 		select {
@@ -214,12 +228,12 @@ func (s *streamLink) ask(ctx context.Context, method string, params map[string]a
 		case m := <-answer:
 			return m, nil
 		case <-s.ended():
-			return answerOr(answer, fault.New(fault.EngineOffline, "the server ended before it answered %s", method))
+			return answerOr(answer, s.naming(skipped, fault.New(fault.EngineOffline, "the server ended before it answered %s", method)))
 		case <-lost.happened:
 			return answerOr(answer, lost.err)
 		case <-ctx.Done():
 			s.send(cancellation(id))
-			return nil, s.unanswered(ctx, method)
+			return nil, s.naming(skipped, unanswered(ctx, method))
 		}
 	}
 }
@@ -238,12 +252,13 @@ func (s *SkippedLineError) Error() string {
 // Unwrap returns what ended the wait.
 func (s *SkippedLineError) Unwrap() error { return s.cause }
 
-// unanswered names the last line that was no message, which may have been the answer.
-func (s *streamLink) unanswered(ctx context.Context, method string) error {
-	if skipped := s.skipped.Load(); skipped != nil {
-		return fault.New(fault.EngineOffline, "%s was not answered: %w", method, &SkippedLineError{*skipped, context.Cause(ctx)})
+// naming returns the end of a wait with the last line since its beginning that was no message:
+// it may have been the answer, or say why there is none.
+func (s *streamLink) naming(before *string, end error) error {
+	if skipped := s.skipped.Load(); skipped != before && skipped != nil {
+		return fault.New(fault.EngineOffline, "%w", &SkippedLineError{*skipped, end})
 	}
-	return unanswered(ctx, method)
+	return end
 }
 
 // answerOr returns the answer if it was read before the wait for it ended with err.

@@ -99,7 +99,7 @@ func TestClientOfADeadServer(t *testing.T) {
 		reader := bufio.NewReader(inReader)
 		_, _ = reader.ReadString('\n')
 		_, _ = fmt.Fprintln(outWriter, `a stray line`)
-		_, _ = fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":"savant-1","result":{"protocolVersion":"2025-11-25"}}`)
+		_, _ = fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}`)
 		_, _ = reader.ReadString('\n')
 		_, _ = fmt.Fprintln(outWriter, `{"jsonrpc":"2.0","id":7,"method":"ping"}`)
 		_, _ = reader.ReadString('\n')
@@ -123,9 +123,9 @@ func TestClientOfNoServer(t *testing.T) {
 		code  fault.Code
 	}{
 		"nothing":    {"", fault.EngineOffline},
-		"error":      {`{"jsonrpc":"2.0","id":"savant-1","error":{"code":-32601,"message":"who are you?"}}`, fault.ToolFailed},
-		"odd error":  {`{"jsonrpc":"2.0","id":"savant-1","error":7}`, fault.ToolFailed},
-		"odd result": {`{"jsonrpc":"2.0","id":"savant-1","result":7}`, fault.ToolFailed},
+		"error":      {`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"who are you?"}}`, fault.ToolFailed},
+		"odd error":  {`{"jsonrpc":"2.0","id":1,"error":7}`, fault.ToolFailed},
+		"odd result": {`{"jsonrpc":"2.0","id":1,"result":7}`, fault.ToolFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inReader, inWriter := io.Pipe()

@@ -148,7 +148,7 @@ func TestByteOrderMark(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{hello, hello2503, initialized, callLine(1, "test.echo", `{"a":[1]}`),
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test.ask",` + formsMeta + `}}`,
-		`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt"}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{}}`,

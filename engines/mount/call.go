@@ -9,6 +9,7 @@ import (
 	"savant/engines"
 	"savant/engines/mcpclient"
 	"savant/fault"
+	"savant/internal/jsonvalue"
 )
 
 // maxErrorText is the maximum length of a failed tool's text in an error, in bytes.
@@ -34,23 +35,25 @@ func (s *server) caller(tool string, check func(json.RawMessage) error) func(con
 		if err != nil {
 			return nil, err
 		}
-		if check != nil && !result.IsError {
-			if err := s.checkOutput(check, tool, result); err != nil {
-				return nil, err
-			}
+		content, err := s.content(tool, result)
+		if err == nil && check != nil {
+			err = s.checkOutput(check, tool, content, result)
 		}
-		return s.content(tool, result)
+		if err != nil {
+			return nil, err
+		}
+		return content, nil
 	}
 }
 
 // checkOutput returns TOOL_FAILED, with the reason and the result's text, if a result
-// does not fit the output schema.
-func (s *server) checkOutput(check func(json.RawMessage) error, tool string, result mcpclient.CallResult) error {
+// does not fit the output schema. Many servers give it as text alone.
+func (s *server) checkOutput(check func(json.RawMessage) error, tool string, content engines.Content, result mcpclient.CallResult) error {
 	said := fault.Cut(s.launch.secrets.Text(result.Text()), maxErrorText)
-	if result.Structured == nil {
+	if len(content.Structured) == 0 {
 		return fault.New(fault.ToolFailed, "%s: its answer does not fit its output schema; it says: %s", tool, said)
 	}
-	if err := check(result.Structured); err != nil {
+	if err := check(content.Structured); err != nil {
 		return fault.New(fault.ToolFailed, "%s: its answer does not fit its output schema: %s; it says: %s", tool,
 			fault.Cut(s.launch.secrets.Text(fault.From(err).Message()), maxViolation), said)
 	}
@@ -111,7 +114,8 @@ func (s *server) failure(live *session, tool string, err error) error {
 	coded := fault.From(err)
 	details := s.launch.hidden.Text(coded.Message())
 	if !live.alive() {
-		return fault.New(fault.EngineOffline, "%s ended before it answered %s; it is not known whether the call had an effect", s.entry.name, tool).OutcomeUnknown()
+		live.close()
+		return fault.New(fault.EngineOffline, "%s ended before it answered %s%s; it is not known whether the call had an effect", s.entry.name, tool, live.process.lastWords()).OutcomeUnknown()
 	}
 	switch {
 	case errors.Is(err, mcpclient.ErrSessionOver):
@@ -130,22 +134,18 @@ func (s *server) failure(live *session, tool string, err error) error {
 }
 
 // content returns the result of a tool, see engines.NewContent. A failed tool is TOOL_FAILED with its text.
-func (s *server) content(tool string, result mcpclient.CallResult) (any, error) {
-	text := result.Text()
+func (s *server) content(tool string, result mcpclient.CallResult) (engines.Content, error) {
 	if result.IsError {
-		text = cmp.Or(text, "it failed and gave no reason")
-		return nil, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.Text(text), maxErrorText))
+		text := cmp.Or(result.Text(), "it failed and gave no reason")
+		return engines.Content{}, fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(s.launch.secrets.Text(text), maxErrorText))
 	}
-	blocks, err := json.Marshal(result.Content)
-	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "%s: the content does not marshal: %w", tool, err)
-	}
-	if result.Content == nil {
-		blocks = nil
+	var blocks json.RawMessage
+	if result.Content != nil {
+		blocks = jsonvalue.Encoded(result.Content)
 	}
 	content, err := engines.NewContent(s.launch.secrets.JSON(result.Structured), s.launch.secrets.JSON(blocks))
 	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "%s: %w", tool, err)
+		return content, fault.New(fault.ToolFailed, "%s: %w", tool, err)
 	}
 	return content, nil
 }

@@ -51,7 +51,7 @@ func (f fake) say(message map[string]any) {
 func (f fake) serve() {
 	switch f.mode {
 	case "dead":
-		fmt.Fprintln(os.Stderr, "cannot start with hunter2hunter2")
+		fmt.Fprintln(os.Stderr, "noise\nError: no module for hunter2hunter2\n    at main\n}\n\x1b[31mgone\x1b[0m")
 		os.Exit(3)
 	case "mute":
 		select {}
@@ -125,7 +125,8 @@ func (f fake) call(asked request) {
 	_ = json.Unmarshal(asked.Params.Arguments, &arguments)
 	switch arguments.Do {
 	case "crash":
-		os.Exit(1)
+		fmt.Fprintln(os.Stderr, "panic: nil map of "+os.Getenv("API_TOKEN"))
+		os.Exit(2)
 	case "hang":
 		return
 	case "trace":
@@ -145,6 +146,8 @@ func (f fake) call(asked request) {
 		result = map[string]any{"content": text("[1]")}
 	case "json":
 		result = map[string]any{"content": text(`{"a": 1}`)}
+	case "fits":
+		result = map[string]any{"content": text(`{"n": 7}`)}
 	case "wait":
 		for i := range 3 {
 			f.say(map[string]any{"method": "notifications/progress", "params": map[string]any{"progressToken": asked.Params.Meta.Token, "progress": i + 1, "total": 3, "message": "step"}})

@@ -28,15 +28,17 @@ type process struct {
 	group          *processgroup.Group
 	stdin          *os.File
 	stdout, stderr *os.File
-	// done is closed when the server and its group have ended.
-	done chan struct{}
+	// done is closed when the server and its group have ended, heard when its stderr was read.
+	done, heard chan struct{}
+	// said are the last lines of its stderr; set before heard is closed.
+	said []string
 }
 
 // startProcess starts a server.
 func startProcess(l launch) (*process, error) {
 	command := exec.Command(l.command, l.args...)
 	command.Env, command.Dir = l.env, l.dir
-	p := &process{command: command, group: processgroup.New(), done: make(chan struct{})}
+	p := &process{command: command, group: processgroup.New(), done: make(chan struct{}), heard: make(chan struct{})}
 	theirs, err := p.pipes()
 	if err == nil {
 		err = p.group.Start(command)
@@ -85,7 +87,7 @@ func (p *process) pipes() (theirs []*os.File, err error) {
 // its streams are read: a process in another group may still hold them.
 func (p *process) wait() {
 	defer close(p.done)
-	_ = p.command.Wait() // the exit code does not matter
+	_ = p.command.Wait() // lastWords has the exit code
 	p.group.End()
 	_ = p.stdin.Close()
 	deadline := time.Now().Add(drainPatience)

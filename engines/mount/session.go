@@ -29,11 +29,13 @@ type session struct {
 	// relist has a value if the server announced that its tools changed.
 	relist chan struct{}
 	closed sync.Once
+	// offers tells the tools that can be published, by the server's names.
+	offers func(tool string) bool
 }
 
 // start reaches the server and lists its tools, within ctx.
 func (of *server) start(ctx context.Context) (*session, error) {
-	s := &session{relist: make(chan struct{}, 1), listed: time.Now()}
+	s := &session{relist: make(chan struct{}, 1), listed: time.Now(), offers: of.entry.offers}
 	options := mcpclient.Options{Name: "savant-mount", Version: of.version, MaxLine: maxMessage,
 		Logger: of.logger.With("server", of.entry.name), Hidden: of.launch.hidden,
 		ToolsChanged: func() {
@@ -53,7 +55,7 @@ func (of *server) start(ctx context.Context) (*session, error) {
 	}
 	if s.definitions, err = s.list(ctx); err != nil {
 		s.close()
-		return nil, err
+		return nil, fault.New(fault.EngineOffline, "%s%s", fault.From(err).Message(), s.process.lastWords())
 	}
 	return s, nil
 }
@@ -69,14 +71,11 @@ func (s *session) startProcess(ctx context.Context, of *server, options mcpclien
 	if err != nil {
 		return err
 	}
-	go func() {
-		defer s.process.stderr.Close()
-		logStderr(s.process.stderr, of.entry.name, of.launch.hidden, of.logger)
-	}()
+	go s.process.readStderr(of.entry.name, of.launch.hidden, of.logger)
 	if s.client, err = mcpclient.Connect(ctx, s.process.stdin, s.process.stdout, options); err != nil {
 		s.process.stop()
 		_ = s.process.stdout.Close()
-		return fault.New(fault.EngineOffline, "%s; the log has what it wrote to stderr", fault.From(err).Message())
+		return fault.New(fault.EngineOffline, "%s%s", fault.From(err).Message(), s.process.lastWords())
 	}
 	return nil
 }
@@ -84,8 +83,14 @@ func (s *session) startProcess(ctx context.Context, of *server, options mcpclien
 // list asks the server for the definitions of its tools.
 func (s *session) list(ctx context.Context) ([]mcpclient.Definition, error) {
 	all, err := s.client.Definitions(ctx)
-	if err == nil && len(all) > maxTools {
-		return nil, fault.New(fault.LimitExceeded, "it lists %d tools, more than %d", len(all), maxTools)
+	offered := 0
+	for _, each := range all {
+		if s.offers(each.Name) {
+			offered++
+		}
+	}
+	if err == nil && offered > maxTools {
+		return nil, fault.New(fault.LimitExceeded, "it offers %d tools, more than %d: name those that you need under allow in %s", offered, maxTools, File)
 	}
 	return all, err
 }

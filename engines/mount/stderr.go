@@ -3,13 +3,14 @@ package mount
 import (
 	"bufio"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 	"unicode"
 
 	"savant/fault"
+	"savant/internal/pattern"
 	"savant/internal/redact"
 )
 
@@ -20,13 +21,15 @@ const (
 	linesPerMinute = 60
 )
 
-// logStderr logs a server's stderr until it ends.
-func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slog.Logger) {
-	lines := bufio.NewReaderSize(in, 4096)
+// readStderr logs a server's stderr until it ends, and keeps its last words.
+func (p *process) readStderr(server string, hidden *redact.Redactor, logger *slog.Logger) {
+	defer close(p.heard)
+	defer p.stderr.Close()
+	lines := bufio.NewReaderSize(p.stderr, 4096)
 	minute, logged, dropped := time.Now(), 0, 0
 	for ended := false; !ended; {
 		text, err := boundedLine(lines)
-		ended = err != nil
+		text, ended = fault.Cut(plainText(hidden.Text(text)), maxLogLine), err != nil
 		over := time.Since(minute) >= time.Minute
 		if over {
 			minute, logged = time.Now(), 0
@@ -35,7 +38,7 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 		case text == "":
 		case logged < linesPerMinute:
 			logged++
-			logger.Info("a server says", "server", server, "line", fault.Cut(plainText(hidden.Text(text)), maxLogLine))
+			logger.Info("a server says", "server", server, "line", text)
 		default:
 			dropped++
 		}
@@ -43,7 +46,37 @@ func logStderr(in io.Reader, server string, hidden *redact.Redactor, logger *slo
 			logger.Info("a server wrote too much for the log", "server", server, "lines", dropped)
 			dropped = 0
 		}
+		if reason().MatchString(text) {
+			p.said = append(p.said[max(0, len(p.said)-maxLastLines+1):], fault.Cut(text, maxLastLine))
+		}
 	}
+}
+
+// maxLastLines bounds how many lines are quoted of what a server wrote before it ended, and
+// maxLastLine the bytes of one.
+const (
+	maxLastLines = 4
+	maxLastLine  = 100
+)
+
+// reason matches a line that may say why a program ends: traces of calls are indented.
+var reason = pattern.Lazy(`^\S.*\pL`)
+
+// lastWords quotes how a server ended and what it wrote to stderr before, for an error; "" if
+// neither says anything, or the server is no program. It waits for the end.
+func (p *process) lastWords() (words string) {
+	if p == nil {
+		return ""
+	}
+	<-p.done
+	<-p.heard
+	if ended := p.command.ProcessState; ended.Exited() && !ended.Success() {
+		words = " (" + ended.String() + ")"
+	}
+	if len(p.said) > 0 {
+		words += fmt.Sprintf("; it wrote to stderr: %q", strings.Join(p.said, " / "))
+	}
+	return words
 }
 
 // boundedLine returns a line, truncated if it is long.
@@ -56,8 +89,12 @@ func boundedLine(in *bufio.Reader) (string, error) {
 	return text, err
 }
 
-// plainText replaces control characters: logs are read at a terminal.
+// colours matches what colours a text at a terminal.
+var colours = pattern.Lazy(`\x1b\[[0-9;]*[A-Za-z]`)
+
+// plainText takes colours off and replaces control characters: logs are read at a terminal.
 func plainText(text string) string {
+	text = colours().ReplaceAllString(text, "")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

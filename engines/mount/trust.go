@@ -57,7 +57,7 @@ func launchChanged(name string) string {
 }
 
 // pinAll returns the pins of definitions, by name; refused holds the reasons of those
-// that cannot be pinned or are listed twice.
+// that cannot be pinned. Of two definitions with one name the first counts.
 func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused map[string]string) {
 	pins, refused = map[string]pin{}, map[string]string{}
 	for _, each := range definitions {
@@ -69,13 +69,10 @@ func pinAll(definitions []mcpclient.Definition) (pins map[string]pin, refused ma
 		case err != nil:
 			refused[each.Name] = fault.From(err).Message()
 		case twice:
-			refused[each.Name] = "the server lists it twice"
+			refused[each.Name] = "the server lists it with two definitions, and the first counts"
 		default:
 			pins[each.Name] = made
 		}
-	}
-	for name := range refused {
-		delete(pins, name)
 	}
 	return pins, refused
 }

@@ -180,14 +180,28 @@ func TestForeignDefinitions(t *testing.T) {
 // A definition that cannot be kept is left out, and takes no other with it.
 func TestDefinitionsThatAreNone(t *testing.T) {
 	w := changing(t, definitions(definition("a", "A."), `{"description":"d"}`, `"text"`, `null`, `{"name":5}`, definition("b", "B."), definition("b", "Other.")))
-	require.Equal(t, []string{"fake.a"}, w.status("fake").Tools)
+	require.Equal(t, []string{"fake.a", "fake.b"}, w.status("fake").Tools)
+	b, _ := w.registry.Resolve("fake.b")
+	require.Equal(t, "B.", b.Description)
 	require.Contains(t, w.status("fake").Reason, "(without a name)")
-	require.Contains(t, w.status("fake").Reason, "b: ")
+	require.Contains(t, w.status("fake").Reason, "b: the server lists it with two definitions")
+}
+
+// A tool that is not published is not unknown without a reason.
+func TestAToolThatIsNotPublishedSaysWhy(t *testing.T) {
+	deep := strings.Repeat(`{"type":"object","properties":{"x":`, 1000) + "{}" + strings.Repeat("}}", 1000)
+	w := changing(t, definitions(definition("a", "A."), `{"name":"b","inputSchema":`+deep+`}`))
+	require.Equal(t, []string{"fake.a"}, w.status("fake").Tools)
+	for _, name := range []string{"fake.b", "fake_b"} {
+		_, err := w.call(name, "")
+		require.ErrorIs(t, err, fault.UnknownTool)
+		require.ErrorContains(t, err, "engine fake does not publish b: ")
+	}
 }
 
 // Nothing that could be trusted is no trust: the server is asked again.
 func TestAServerThatListedNothingAtFirst(t *testing.T) {
-	for name, first := range map[string]string{"none": "[]", "only what is refused": definitions(definition("a", "A."), definition("a", "B."))} {
+	for name, first := range map[string]string{"none": "[]", "only what is refused": definitions(`{"description":"A."}`, "7")} {
 		t.Run(name, func(t *testing.T) {
 			w := changing(t, first)
 			require.Empty(t, w.status("fake").Tools)

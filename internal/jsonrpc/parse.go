@@ -20,7 +20,7 @@ func Parse(data []byte) (*Message, *Reply) {
 	switch {
 	case err != nil:
 		return nil, Refuse(data, err)
-	case version != Version:
+	case jsonvalue.Text(version) != Version:
 		return nil, Fail(readableID(data), InvalidRequest, `"jsonrpc" is not "2.0"`+nearMiss(data, "jsonrpc"), nil)
 	case m.Method == "" && m.Result == nil && m.Error == nil:
 		return nil, Fail(readableID(data), InvalidRequest, `"method" is missing`+nearMiss(data, "method"), nil)
@@ -38,7 +38,7 @@ func Refuse(data []byte, err error) *Reply {
 }
 
 // Read is the lenient Parse of a client: some servers print other text to their output
-// or omit "jsonrpc".
+// or have no text as "jsonrpc".
 func Read(data []byte) (*Message, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("it is not JSON")
@@ -48,10 +48,10 @@ func Read(data []byte) (*Message, error) {
 }
 
 // read reads a message of valid JSON and its version.
-func read(data []byte) (m *Message, version string, err error) {
+func read(data []byte) (m *Message, version json.RawMessage, err error) {
 	m = &Message{Raw: data}
 	if kind := Kind(data); kind != "object" {
-		return m, "", fmt.Errorf("it is %s, not an object", kind)
+		return m, nil, fmt.Errorf("it is %s, not an object", kind)
 	}
 	err = ReadObject(data, "", map[string]any{"jsonrpc": &version, "id": &m.ID, "method": &m.Method, "params": &m.Params,
 		"result": &m.Result, "error": &m.Error})

@@ -2,7 +2,8 @@ package jsonrpc
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -20,7 +21,14 @@ type unanswered struct {
 	answer chan *Message
 }
 
-// Open returns the id of a new request to a peer and the channel its answer arrives on.
+// KeyOf returns an id in the one form by which requests are found. Some peers give a number
+// back as a text, or with a fraction.
+func KeyOf(id json.RawMessage) string {
+	return strings.TrimSuffix(strings.Trim(string(id), `"`), ".0")
+}
+
+// Open returns the id of a new request to a peer and the channel its answer arrives on. The
+// id is a number, since some peers take no text.
 func (p *Pending) Open(peer string) (json.RawMessage, <-chan *Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -28,7 +36,7 @@ func (p *Pending) Open(peer string) (json.RawMessage, <-chan *Message) {
 		p.waiting = map[string]unanswered{}
 	}
 	p.asked++
-	id := fmt.Sprintf(`"savant-%d"`, p.asked)
+	id := strconv.Itoa(p.asked)
 	answer := make(chan *Message, 1)
 	p.waiting[id] = unanswered{peer, answer}
 	return json.RawMessage(id), answer
@@ -38,7 +46,15 @@ func (p *Pending) Open(peer string) (json.RawMessage, <-chan *Message) {
 func (p *Pending) Forget(id json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.waiting, string(id))
+	delete(p.waiting, KeyOf(id))
+}
+
+// Asked reports whether there was ever a request with an id.
+func (p *Pending) Asked(id json.RawMessage) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	number, err := strconv.Atoi(KeyOf(id))
+	return err == nil && number > 0 && number <= p.asked
 }
 
 // Deliver passes a peer's answer to its request, and reports whether the request was pending
@@ -46,10 +62,10 @@ func (p *Pending) Forget(id json.RawMessage) {
 func (p *Pending) Deliver(peer string, m *Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	request := p.waiting[string(m.ID)]
+	request := p.waiting[KeyOf(m.ID)]
 	waits := request.answer != nil && request.peer == peer
 	if waits {
-		delete(p.waiting, string(m.ID))
+		delete(p.waiting, KeyOf(m.ID))
 		request.answer <- m
 	}
 	return waits

@@ -226,11 +226,19 @@ func (t Terms) normalise(value any) (any, *fault.Error) {
 	content, _ := object["content"].([]any)
 	switch structured := object["structuredContent"]; {
 	case failed:
-		return nil, toolFailed(object, cmp.Or(schemas.ContentText(content), failureText(object)))
+		return nil, toolFailed(object, cmp.Or(t.text(content), failureText(object)))
 	case structured != nil:
 		return schemas.WithoutReceipt(structured), nil
 	}
-	return schemas.ContentValue(content), nil
+	return schemas.ContentValue(t.text(content)), nil
+}
+
+// text returns the text of a result's content.
+func (t Terms) text(content []any) string {
+	if t.ResourceTexts {
+		return schemas.ContentText(content)
+	}
+	return schemas.BlockText(content)
 }
 
 // failureKeys are the members, next to isError, in which models give the reason of a
@@ -393,7 +401,7 @@ func (u *unit) failureOf(result any) any {
 			}
 		}
 		content, _ := object["content"].([]any)
-		text := cmp.Or(schemas.ContentText(content), failureText(object))
+		text := cmp.Or(u.run().terms.text(content), failureText(object))
 		return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": text}}, "structuredContent": value}
 	}
 	return result
@@ -440,7 +448,7 @@ func failureSays(value any, name, want string) bool {
 		return false
 	}
 	content, _ := object["content"].([]any)
-	failure := toolFault(object, schemas.ContentText(content))
+	failure := toolFault(object, schemas.BlockText(content))
 	if failure == nil {
 		return false
 	}

@@ -125,6 +125,27 @@ func TestAnUnknownOutcomeIsHeldByTheTermsOfTheRun(t *testing.T) {
 	}
 }
 
+// A run that an earlier version planned reads of a result what it read then.
+func TestResourcesAreReadByTheTermsOfTheRun(t *testing.T) {
+	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nsteps: [{id: a, call: m.read, capture_as: a}]\noutputs: {a: \"{{ a }}\"}\n"), noSchemas(t))
+	require.NoError(t, err)
+	graph, err := flow.Compile(workflow, nil, flow.CurrentEdition)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		terms flow.Terms
+		text  string
+	}{{flow.Terms{PlainFailures: true, BoundValues: true}, ""}, {flow.CurrentTerms(), "its text"}} {
+		run, _ := graph.Start("r", map[string]any{}, c.terms)
+		step, err := run.View().Step("a")
+		require.NoError(t, err)
+		result, err := jsonvalue.Decode([]byte(`{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"its text"}}]}`))
+		require.NoError(t, err)
+		out, err := run.Settle(step, flow.Answer{Result: result})
+		require.NoError(t, err)
+		require.Equal(t, map[string]any{"a": map[string]any{"text": c.text}}, out.Final.Outputs)
+	}
+}
+
 // A run whose values an earlier version took goes on; a new one is blocked.
 func TestValuesAreBoundedByTheTermsOfTheRun(t *testing.T) {
 	workflow, err := flow.Parse("w.yaml", []byte("name: w\nversion: \"1\"\nlimits: {items: 200}\nsteps:\n  - {id: a, call: flow.set, foreach: 1..200, input_template: {value: \"{{ repeat('0123456789', 70000) }}\"}}\n"), noSchemas(t))

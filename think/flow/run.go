@@ -53,11 +53,14 @@ type Terms struct {
 	// BoundValues reports that the values that the engine makes in one event are bounded, or
 	// the run is blocked. Without it, they have no bound.
 	BoundValues bool `json:"bound_values,omitempty"`
+	// ResourceTexts reports that the text of a result is also that of the resources in it.
+	// Without it, only its blocks of text count.
+	ResourceTexts bool `json:"resource_texts,omitempty"`
 }
 
 // CurrentTerms returns the terms of a run that is planned now.
 func CurrentTerms() Terms {
-	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true, SpareStatements: true, BoundValues: true}
+	return Terms{PlainFailures: true, HoldUnknown: true, BareFaults: true, ExtraMembers: true, SpareStatements: true, BoundValues: true, ResourceTexts: true}
 }
 
 // Run is one run of a graph: a state machine without I/O. Each Start or Settle

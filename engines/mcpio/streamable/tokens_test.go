@@ -44,7 +44,7 @@ func TestTokensAndScopes(t *testing.T) {
 	require.Contains(t, s.post(body, append(headers, "Authorization", "Bearer "+all)...).body, `input_required`)
 	body, _ = modern("test_ask", `"requestState":"x","inputResponses":{"question":{"action":"accept"}},`)
 	require.Equal(t, http.StatusForbidden, s.post(body, append(headers, "Authorization", "Bearer "+read)...).status)
-	require.Equal(t, http.StatusForbidden, s.post(`{"jsonrpc":"2.0","id":"savant-1","result":{"action":"accept"}}`, "Authorization", "Bearer "+read).status)
+	require.Equal(t, http.StatusForbidden, s.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}`, "Authorization", "Bearer "+read).status)
 
 	require.NoError(t, access.Revoke(t.Context(), s.tokens, "reader"))
 	require.Equal(t, http.StatusUnauthorized, s.post(call("test.read"), "Authorization", "Bearer "+read).status)
