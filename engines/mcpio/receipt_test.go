@@ -198,7 +198,7 @@ func TestPublishedSchemasTakeReceipts(t *testing.T) {
 		require.NoError(t, err)
 		requireValid(t, tools[0].Output, result.Structured)
 		require.Equal(t, inStructure, receiptIn(t, result.Structured) != "", output)
-		require.Contains(t, result.Text(), "_receipt", output)
+		require.Contains(t, string(result.Content[len(result.Content)-1]), "_receipt", output)
 		require.Len(t, kept, 1)
 	}
 }

@@ -293,9 +293,9 @@ func TestAnotherServerKnowsTheSession(t *testing.T) {
 	question := nextEvent(t, events)
 	require.Contains(t, question, `"method":"elicitation/create"`)
 	require.Contains(t, question, "Ship it?")
-	var asked struct{ ID string }
+	var asked struct{ ID json.RawMessage }
 	require.NoError(t, json.Unmarshal([]byte(question), &asked))
-	yes := `{"jsonrpc":"2.0","id":"` + asked.ID + `","result":{"action":"accept","content":{}}}`
+	yes := `{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"action":"accept","content":{}}}`
 	for _, other := range []string{"", first.post(initialize).header.Get("Mcp-Session-Id"), second.post(initialize).header.Get("Mcp-Session-Id")} {
 		require.Equal(t, http.StatusBadRequest, second.post(yes, "Mcp-Session-Id", other).status, "who was not asked knows the id")
 	}
