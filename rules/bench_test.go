@@ -66,6 +66,27 @@ func TestWhatRulesShareIsComputedOnce(t *testing.T) {
 	}
 }
 
+// TestATextIsReadOnceForAllRules: the second rule about commands(input) costs a hundredth of the first.
+func TestATextIsReadOnceForAllRules(t *testing.T) {
+	text := "cat > a <<E\n" + strings.Repeat("a line\n", 3000) + "E\n" + strings.Repeat("make one two three; ", 500) + "ls"
+	allocs := map[int]float64{}
+	for _, count := range []int{1, 11} {
+		lines := "rules:\n"
+		for i := range count {
+			lines += fmt.Sprintf("  - {id: r%d, before: Bash, when: \"len(commands(input)) == %d\", deny: true}\n", i, i)
+		}
+		file, err := rules.Parse("rules/r.yaml", []byte(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSession(rules.New(file))
+		allocs[count] = testing.AllocsPerRun(5, func() { s.decide("Bash", object{"command": text}) })
+	}
+	if more := (allocs[11] - allocs[1]) / 10; more*100 > allocs[1] {
+		t.Errorf("a further rule allocates %v times, the first %v times", more, allocs[1])
+	}
+}
+
 // BenchmarkParse reads rules of the longest conditions.
 func BenchmarkParse(b *testing.B) {
 	lines := "rules:\n"

@@ -87,9 +87,10 @@ func Decide(set *Set, history *History, call Call) Verdict {
 	own := history.session(call.Session)
 	var file *File
 	var judgements []*judgement
+	commands := expression.Commands{}
 	for _, rule := range guards {
 		if file != rule.file {
-			file, judgements = rule.file, history.judgements(rule.file, own, call)
+			file, judgements = rule.file, history.judgements(rule.file, own, call, commands)
 		}
 		for _, j := range judgements {
 			if found := j.rule(rule, &verdict); found != nil {
@@ -298,7 +299,7 @@ func (h *History) uses(call Call, own *ledger) []use {
 		if rule.limit == nil {
 			continue
 		}
-		for _, j := range h.judgements(rule.file, own, call) {
+		for _, j := range h.judgements(rule.file, own, call, nil) {
 			if rule.when != nil {
 				if when := j.result(rule.when); when.err != nil || !when.holds {
 					continue

@@ -19,8 +19,10 @@ type judgement struct {
 	found   []*found                         // by evidence.nth
 	wheres  map[string]whereValue            // by the expression's source
 	results map[*expression.Condition]result // of those that rules share
-	draft   Finding                          // of the rule that is judged, so that one that is met needs no memory
-	of      *Made                            // in an if or a success: the call that it is about
+	// commands keeps the commands that expressions read, for all judgements of a call.
+	commands expression.Commands
+	draft    Finding // of the rule that is judged, so that one that is met needs no memory
+	of       *Made   // in an if or a success: the call that it is about
 	// counting: calls whose outcome is not known are in every list of which it is unclear
 	// what more of them would do.
 	counting bool
@@ -48,11 +50,11 @@ type found struct {
 }
 
 // judgements returns one for each run of the call for which the file holds.
-func (h *History) judgements(file *File, own *ledger, call Call) []*judgement {
+func (h *History) judgements(file *File, own *ledger, call Call, commands expression.Commands) []*judgement {
 	runs := file.runs(call)
 	all := make([]*judgement, len(runs))
 	for i, run := range runs {
-		all[i] = &judgement{file: file, history: h, own: own, call: call, run: run, found: make([]*found, len(file.evidence)), wheres: map[string]whereValue{}, results: map[*expression.Condition]result{}}
+		all[i] = &judgement{file: file, history: h, own: own, call: call, run: run, commands: commands, found: make([]*found, len(file.evidence)), wheres: map[string]whereValue{}, results: map[*expression.Condition]result{}}
 	}
 	return all
 }
@@ -75,7 +77,7 @@ func (j *judgement) whereValue(program *expression.Program) whereValue {
 	return value
 }
 
-func (j *judgement) env() expression.Env { return expression.Env{Values: j} }
+func (j *judgement) env() expression.Env { return expression.Env{Values: j, Commands: j.commands} }
 
 // Value implements expression.Values.
 func (j *judgement) Value(read expression.Read) any {

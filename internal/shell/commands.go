@@ -3,6 +3,8 @@
 package shell
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -31,10 +33,11 @@ const (
 	minPlaces   = 4  // of a long one
 )
 
-// Commands returns the commands in a text for a shell, in any order: also those in substitutions,
-// functions and branches, those that another program is to start (sudo, env, xargs, find -exec),
-// and those in texts that are given to an interpreter (sh -c, eval, a here-document). Of a text
-// that no shell of the POSIX kind can read, it takes the words as they stand.
+// Commands returns the commands in a text for a shell, each once, in any order: also those in
+// substitutions, functions and branches, those that another program is to start (sudo, env, xargs,
+// find -exec), those in texts that are given to a shell (sh -c, eval, a here-document) or to a
+// language that starts programs, and those of a script that the text writes and runs. Of a text that
+// no shell of the POSIX kind can read, it takes the words as they stand.
 func Commands(text string) ([]Command, error) {
 	return Of(text)
 }
@@ -56,12 +59,14 @@ func nested(text string) (most int) {
 
 // reader collects commands.
 type reader struct {
-	found     []Command
+	found     []Command // each once
+	seen      map[string]bool
 	words     int
 	depth     int
 	work      int
 	scope     scope // of the text that is read
 	functions map[string]*syntax.Stmt
+	files     map[string]string // that the text writes
 }
 
 func (r *reader) spent() bool {
@@ -117,9 +122,11 @@ func (r *reader) loose(text string) {
 		text = strings.ReplaceAll(text, each[1], each[2])
 	}
 	for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, "`\n", " "), func(c rune) bool { return strings.ContainsRune(";&|\n(){}", c) }) {
-		r.command(strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" \t\r\"',`", c) }), "", false)
+		r.command(strings.FieldsFunc(line, isBetweenWords), "", false)
 	}
 }
+
+func isBetweenWords(c rune) bool { return strings.ContainsRune(" \t\r\n\"',`", c) }
 
 // statement adds the commands of a statement, which reads an input.
 func (r *reader) statement(statement *syntax.Stmt, input string) {
@@ -129,6 +136,10 @@ func (r *reader) statement(statement *syntax.Stmt, input string) {
 			input += r.scope.literal(each.Hdoc)
 		case each.Op == syntax.WordHdoc, each.Op == syntax.RdrIn && len(each.Word.Parts) == 1 && isPrinted(each.Word.Parts[0]):
 			input += r.scope.literal(each.Word)
+		case each.Op == syntax.RdrIn:
+			input += r.files[path.Clean(r.scope.literal(each.Word))]
+		case each.Op == syntax.RdrOut || each.Op == syntax.AppOut || each.Op == syntax.RdrClob:
+			r.files[path.Clean(r.scope.literal(each.Word))] += r.scope.printed([]*syntax.Stmt{statement}) + "\n"
 		}
 	}
 	r.node(statement, input)
@@ -197,7 +208,11 @@ func (r *reader) call(call *syntax.CallExpr, input string) {
 	words := make([]string, 0, len(call.Args)+len(call.Assigns))
 	for _, each := range call.Assigns {
 		if each.Name != nil && len(call.Args) > 0 {
-			words = append(words, each.Name.Value+"="+r.scope.literal(each.Value))
+			value := r.scope.literal(each.Value)
+			words = append(words, each.Name.Value+"="+value)
+			if heldCommand().MatchString(each.Name.Value) {
+				r.text(value)
+			}
 		}
 	}
 	words = append(words, r.scope.fields(call.Args)...)
@@ -205,6 +220,11 @@ func (r *reader) call(call *syntax.CallExpr, input string) {
 		return
 	}
 	r.command(words, input, false)
+	if at := slices.Index(words, "tee"); at >= 0 { // once it is over
+		for _, file := range words[at+1:] {
+			r.files[path.Clean(file)] = input
+		}
+	}
 	if joined := strings.Join(words, "\x00"); unknown().MatchString(joined) {
 		r.command(strings.Split(unknown().ReplaceAllString(joined, "$1$2"), "\x00"), input, false)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"savant/internal/pattern"
 )
 
 // scope are the variables that a text gave values, as far as it can be told.
@@ -67,7 +69,11 @@ func (s scope) assign(all []*syntax.Assign) {
 					values = append(values, element.Value)
 				}
 			}
-			s.values[each.Name.Value] = expand.Variable{Set: true, Kind: expand.Indexed, List: s.fields(values)}
+			list := s.fields(values)
+			if each.Append {
+				list = slices.Concat(s.values[each.Name.Value].List, list)
+			}
+			s.values[each.Name.Value] = expand.Variable{Set: true, Kind: expand.Indexed, List: list[:min(len(list), maxFields)]}
 		case each.Append:
 			s.set(each.Name.Value, s.values[each.Name.Value].String()+s.literal(each.Value))
 		default:
@@ -167,25 +173,60 @@ func written(word *syntax.Word) string {
 	return text.String()
 }
 
-// printed returns what statements print, if they only print: else $().
+// printed returns what statements print, and $() for one of which that cannot be told.
 func (s scope) printed(statements []*syntax.Stmt) (text string) {
 	for _, statement := range statements {
-		call, is := statement.Cmd.(*syntax.CallExpr)
-		if !is || len(call.Args) == 0 {
-			return "$()"
-		}
-		words := s.fields(call.Args)
-		switch name := nameOf(words[0]); {
-		case name == "echo":
-			text += strings.Join(words[1:], " ")
-		case name == "printf":
-			text += strings.Join(slices.DeleteFunc(words[1:], func(word string) bool { return strings.Contains(word, "%") }), " ")
-		case name == "cat" && len(statement.Redirs) == 1 && statement.Redirs[0].Hdoc != nil:
-			text += s.literal(statement.Redirs[0].Hdoc)
-		default:
-			return "$()"
-		}
-		text += "\n"
+		text += s.printedBy(statement) + "\n"
 	}
 	return strings.TrimRight(text, "\n")
+}
+
+func (s scope) printedBy(statement *syntax.Stmt) string {
+	switch command := statement.Cmd.(type) {
+	case *syntax.Subshell:
+		return s.printed(command.Stmts)
+	case *syntax.Block:
+		return s.printed(command.Stmts)
+	case *syntax.CallExpr:
+		if words := s.fields(command.Args); len(words) > 0 {
+			return s.printedOf(words, statement.Redirs)
+		}
+	}
+	return "$()"
+}
+
+func (s scope) printedOf(words []string, from []*syntax.Redirect) string {
+	switch name := nameOf(words[0]); {
+	case name == "echo":
+		for len(words) > 1 && echoOption().MatchString(words[1]) {
+			words = words[1:]
+		}
+		return strings.Join(words[1:], " ")
+	case name == "printf":
+		return formatted(words[1:])
+	case name == "which", name == "command" && slices.Contains(words, "-v"):
+		return words[len(words)-1]
+	case name == "cat":
+		if at := slices.IndexFunc(from, func(each *syntax.Redirect) bool { return each.Hdoc != nil }); at >= 0 {
+			return s.literal(from[at].Hdoc)
+		}
+	}
+	return "$()"
+}
+
+var echoOption = pattern.Lazy(`^-[neE]+$`)
+
+// formatted returns what printf makes of its words.
+func formatted(words []string) string {
+	if len(words) > 1 && words[0] == "--" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	text, _, err := expand.Format(nil, words[0], words[1:])
+	if err != nil {
+		return strings.Join(words, " ")
+	}
+	return text
 }

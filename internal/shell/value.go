@@ -25,7 +25,7 @@ var (
 
 // Of returns the commands in a text, in a list of texts or of words, or in the input of a tool.
 func Of(value any) ([]Command, error) {
-	r := &reader{}
+	r := &reader{seen: map[string]bool{}}
 	r.value(value)
 	if r.spent() {
 		return nil, fmt.Errorf("it has more than %d KB, %d commands, %d words or %d brackets within each other, texts within texts, or too many steps",
@@ -42,7 +42,7 @@ func (r *reader) value(value any) {
 	var parts []any
 	switch v := value.(type) {
 	case string:
-		r.scope, r.functions = scope{map[string]expand.Variable{}, &r.work}, map[string]*syntax.Stmt{}
+		r.scope, r.functions, r.files = scope{map[string]expand.Variable{}, &r.work}, map[string]*syntax.Stmt{}, map[string]string{}
 		r.text(v)
 	case []any:
 		words := make([]string, len(v))
@@ -91,11 +91,11 @@ func (c Command) Flags() (flags []string) {
 	return flags
 }
 
-// Text returns the words with a blank between them, and _ in place of each within a word.
+// Text returns the words with a blank between them, and _ in place of blanks within a word.
 func (c Command) Text() string {
-	text := c.Name
-	for _, word := range c.Args {
-		text += " " + blanks().ReplaceAllString(word, "_")
+	words := append([]string{c.Name}, c.Args...)
+	for i, word := range words {
+		words[i] = blanks().ReplaceAllString(word, "_")
 	}
-	return text
+	return strings.Join(words, " ")
 }

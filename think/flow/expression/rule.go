@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/expr-lang/expr/ast"
@@ -275,10 +276,17 @@ func (u *use) Visit(node *ast.Node) {
 // commands returns the commands that a shell would run of a text, of a list of texts, or of a
 // tool's input, each with its name, args, flags and text, see package shell.
 func commands(e *evaluation) any {
-	found, err := shell.Of(e.args[0])
-	if err != nil {
-		e.exceed("commands cannot read the text: %s", err)
-		return nil
+	key := commandsKey(e.args[0])
+	found, known := e.env.Commands[key]
+	if !known {
+		var err error
+		if found, err = shell.Of(e.args[0]); err != nil {
+			e.exceed("commands cannot read the text: %s", err)
+			return nil
+		}
+		if e.env.Commands != nil && key != nil {
+			e.env.Commands[key] = found
+		}
 	}
 	list := make([]any, len(found))
 	for i, each := range found {
@@ -289,6 +297,17 @@ func commands(e *evaluation) any {
 		list[i] = map[string]any{"name": each.Name, "args": args, "flags": flags, "text": text}
 	}
 	return list
+}
+
+// commandsKey names a text by itself and an input by where it is in memory; nil: another value.
+func commandsKey(value any) any {
+	switch v := value.(type) {
+	case string:
+		return v
+	case map[string]any:
+		return reflect.ValueOf(v).Pointer()
+	}
+	return nil
 }
 
 func texts(all []string) []any {

@@ -3,6 +3,8 @@ package expression
 import (
 	"maps"
 	"slices"
+
+	"savant/internal/shell"
 )
 
 // The roots of the language: what a Reference starts from.
@@ -186,7 +188,13 @@ type Env struct {
 	Result    any
 	// Values are those of Scope.Roots.
 	Values Values
+	// Commands keeps what commands(…) read, so that the expressions of one decision read a text
+	// once; nil: nothing is kept.
+	Commands Commands
 }
+
+// Commands are those of texts and of inputs, see commandsKey.
+type Commands map[any][]shell.Command
 
 // Absence stands in an Env for a value that is not there.
 type Absence uint8
