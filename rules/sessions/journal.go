@@ -311,18 +311,48 @@ func (j *journals) keep(all sources, digest string) error {
 // keptFor is how long the calls of a session are kept after its last one.
 const keptFor = 90 * 24 * time.Hour
 
-// prune removes the files of sessions that ended long ago.
+// prune removes the files of sessions that ended long ago, and then the rules of that time by which
+// no call that is left was judged.
 func (j *journals) prune(now time.Time) error {
 	names, err := j.names(time.Time{})
 	if err != nil {
 		return err
 	}
+	if _, err := j.removeOld(names, now, nil); err != nil {
+		return err
+	}
+	sets, err := fs.Glob(j.root.FS(), setName("*"))
+	if err != nil {
+		return err
+	}
+	old, err := j.removeOld(sets, now, func(string) bool { return true })
+	if err != nil || len(old) == 0 { // nothing is read for it
+		return err
+	}
+	all, err := readAll(j.root)
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for _, each := range all {
+		used[setName(each.Set)] = true
+	}
+	_, err = j.removeOld(old, now, func(name string) bool { return used[name] })
+	return err
+}
+
+// removeOld removes files that were not changed for long, and returns those of them that it keeps.
+func (j *journals) removeOld(names []string, now time.Time, keeps func(name string) bool) (old []string, err error) {
 	for _, name := range names {
-		if info, err := j.root.Lstat(name); err == nil && now.Sub(info.ModTime()) > keptFor {
-			if err := j.root.Remove(name); err != nil {
-				return ownfolder.NotSaved(name, err)
-			}
+		info, err := j.root.Lstat(name)
+		if err != nil || now.Sub(info.ModTime()) <= keptFor {
+			continue
+		}
+		if keeps != nil && keeps(name) {
+			old = append(old, name)
+		} else if err := j.root.Remove(name); err != nil {
+			return nil, ownfolder.NotSaved(name, err)
 		}
 	}
-	return nil
+	return old, nil
 }

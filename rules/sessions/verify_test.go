@@ -202,3 +202,29 @@ func TestTwoProcessesUseUpOneApproval(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, verified[0].Difference)
 }
+
+// TestRulesOfOldCallsAreRemoved: with the last call that they judged, and no earlier.
+func TestRulesOfOldCallsAreRemoved(t *testing.T) {
+	w := newWorld(t, refunds)
+	w.now = time.Now()
+	other := engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "http bob s1", Lasting: true}}}
+	require.NoError(t, invoke(w.start(), lasting, "orders.get", `{"order":"A"}`))
+	first := w.journal()
+	w.write(refunds, "  - {id: small, before: pay.refund, require: \"input.amount < 5\"}")
+	require.NoError(t, invoke(w.start(), other, "orders.get", `{"order":"A"}`))
+	w.write(refunds, "  - {id: least, before: pay.refund, require: \"input.amount < 1\"}")
+	sets, err := filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.rules"))
+	require.NoError(t, err)
+	require.Len(t, sets, 2)
+	long := w.now.Add(-100 * 24 * time.Hour)
+	for _, each := range append(sets, first) {
+		require.NoError(t, os.Chtimes(each, long, long))
+	}
+	require.NoError(t, invoke(w.start(), other, "orders.get", `{"order":"B"}`))
+	sets, err = filepath.Glob(filepath.Join(w.folder, ".savant", "rules", "*.rules"))
+	require.NoError(t, err)
+	require.Len(t, sets, 2, "the rules of the first session are gone, those of now are there")
+	verified, err := w.verify()
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Verified{{Session: "http bob s1", Decisions: 2}}, verified)
+}

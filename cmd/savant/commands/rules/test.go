@@ -85,6 +85,9 @@ func (p *program) testFile(folder, name string, mutate bool, out *testedRules) e
 	if err != nil {
 		return err
 	}
+	if at := slices.IndexFunc(cases.Cases, func(each rules.Case) bool { return each.File == nil }); at >= 0 && len(set.Files()) == 0 {
+		return fault.New(fault.InvalidParams, "%s: case %q has no rules, and there is no NAME.yaml beside this NAME.cases.yaml", cases.Path, cases.Cases[at].Name)
+	}
 	coverage := rules.Coverage{}
 	for _, each := range cases.Cases {
 		out.Cases++
