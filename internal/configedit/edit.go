@@ -5,6 +5,7 @@ package configedit
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"unicode/utf8"
 
@@ -96,10 +97,15 @@ func splice(text []byte, from, to int, by string) []byte {
 // unchangedElsewhere verifies an edit: nothing but the entry may differ. A difference
 // is a defect of this package.
 func unchangedElsewhere(made, wanted any) error {
-	if !reflect.DeepEqual(made, wanted) {
+	if !equal(made, wanted) {
 		return fault.New(fault.Internal, "the edit would change more than its entry; the file was not changed")
 	}
 	return nil
+}
+
+// equal compares two values, where nan is the same as nan.
+func equal(one, other any) bool {
+	return reflect.DeepEqual(one, other) || fmt.Sprintf("%#v", one) == fmt.Sprintf("%#v", other)
 }
 
 // Get returns the value at a path, and whether it exists. The errors are those of Set.

@@ -154,9 +154,53 @@ func TestATableComesAndGoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(made), "[other]\na = 1\n")
 	require.NotContains(t, string(made), "old")
-	_, err = configedit.Set([]byte("mcp_servers.savant = {command = \"x\"}\n"), configedit.TOML, list)
+	_, err = configedit.Set([]byte("mcp_servers = {savant = {command = \"x\"}}\n"), configedit.TOML, list)
 	require.ErrorIs(t, err, fault.InvalidParams)
 	require.ErrorContains(t, err, "mcp_servers.savant", "the table to remove")
+	_, err = configedit.Set([]byte("a = 1\n[b\n"), configedit.TOML, list)
+	require.ErrorContains(t, err, "line 2, column 3", "where to look")
+}
+
+// TestTablesInAnyOrder: a person writes the tables of Savant's server in any way of TOML, and
+// what is of others, or was added to the server, stays.
+func TestTablesInAnyOrder(t *testing.T) {
+	tail := "[other] # c\na = 1\nn = nan\n"
+	for name, text := range map[string]string{
+		"env first":         "[mcp_servers.savant.env]\nMINE = \"1\"\n[mcp_servers.savant]\ncommand = \"old\"\nslow = 7 # mine\n",
+		"others between":    "[mcp_servers.savant.env]\nMINE = \"1\"\n\n[x]\ny = 1\n\n[mcp_servers.savant]\ncommand = \"old\"\nslow = 7 # mine\n\n",
+		"a tool first":      "[mcp_servers.savant.tools.x]\nmode = \"ask\"\n[mcp_servers.savant]\nslow = 7 # mine\ncommand = \"old\"\nenv = {MINE = \"1\"}\n",
+		"no header":         "[mcp_servers.savant.env]\nMINE = \"1\"\n[mcp_servers.savant.tools.x]\nmode = \"ask\"\n",
+		"dotted":            "mcp_servers.savant.command = \"old\"\nmcp_servers.savant.args = []\nmcp_servers.savant.slow = 7 # mine\nmcp_servers.savant.env.MINE = \"1\"\nmcp_servers.savant.env.A = \"\"\nmcp_servers.savant.env.B = \"\"\n",
+		"dotted in a table": "[mcp_servers]\nsavant.command = \"old\"\nsavant.args = []\nsavant.slow = 7 # mine\nsavant.env = { MINE = \"1\" }\n",
+		"several lines":     "[mcp_servers.savant]\nslow = 7 # mine\nargs = [ # why\n  \"old\",\n  \"\"\"\n[other]\n\"\"\",\n]\ncommand = \"\"\"\nold\"\"\"\n[mcp_servers.savant.env]\nMINE = \"1\"\n",
+		"quoted and spaced": "[ \"mcp_servers\" . 'savant' ]\n  \"command\" = \"old\"\n  slow = 7 # mine\n  env . MINE = \"1\"\n  env . A = \"\"\n  env.B = \"\"\n",
+	} {
+		for _, text := range []string{text + tail, strings.ReplaceAll(text+tail, "\n", "\r\n")} {
+			t.Run(name, func(t *testing.T) {
+				merging := table
+				merging.Merge = true
+				made, err := configedit.Set([]byte(text), configedit.TOML, []configedit.Entry{merging})
+				require.NoError(t, err)
+				for _, each := range []string{"slow = 7 # mine", "MINE = \"1\"", "mode = \"ask\"", "y = 1", "[other] # c"} {
+					require.Equal(t, strings.Count(text, each), strings.Count(string(made), each), "%s in %s", each, made)
+				}
+				value, _, err := configedit.Get(made, configedit.TOML, table.Path)
+				require.NoError(t, err)
+				require.Subset(t, value, map[string]any{"command": `C:\bin\"savant".exe`, "args": []any{"mcp"}})
+				require.Subset(t, value.(map[string]any)["env"], map[string]any{"A": "é\t", "B": "2", "MINE": "1"})
+				again, err := configedit.Set(made, configedit.TOML, []configedit.Entry{merging})
+				require.NoError(t, err)
+				require.Equal(t, string(made), string(again))
+				for _, each := range []string{text, string(made)} {
+					back, err := configedit.Remove([]byte(each), configedit.TOML, []configedit.Entry{table})
+					require.NoError(t, err)
+					require.NotContains(t, string(back), "savant")
+					require.Equal(t, strings.Count(text, "y = 1"), strings.Count(string(back), "y = 1"))
+					require.Contains(t, strings.ReplaceAll(string(back), "\r\n", "\n"), tail)
+				}
+			})
+		}
+	}
 }
 
 func TestTablesAsClientsWriteThem(t *testing.T) {
@@ -196,9 +240,12 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 	require.Equal(t, "# about the next one\n\n# and more\n[other]\na = 1\n", string(back), "what a person wrote above their own table stays")
 
 	several := "[mcp_servers.savant]\nargs = [\n  \"old\",\n]\n"
-	_, err = configedit.Set([]byte(several), configedit.TOML, []configedit.Entry{merging})
-	require.NoError(t, err)
-	_, err = configedit.Set([]byte(several+"slow = 7\n"), configedit.TOML, []configedit.Entry{merging})
+	for _, text := range []string{several, several + "slow = 7\n"} {
+		made, err := configedit.Set([]byte(text), configedit.TOML, []configedit.Entry{merging})
+		require.NoError(t, err)
+		require.Equal(t, strings.Count(text, "slow = 7"), strings.Count(string(made), "slow = 7"), "what a person added is not lost")
+	}
+	_, err = configedit.Set([]byte("[mcp_servers]\nsavant = {command = \"x\", slow = 7}\n"), configedit.TOML, []configedit.Entry{merging})
 	require.ErrorIs(t, err, fault.InvalidParams, "what a person added is not lost")
 
 	for _, text := range []string{"mcp_servers = {other = {command = \"x\"}}\n", "mcp_servers = 3\n", "[[mcp_servers]]\na = 1\n"} {

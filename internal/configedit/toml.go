@@ -2,14 +2,14 @@ package configedit
 
 import (
 	"bytes"
-	"cmp"
+	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"savant/fault"
 )
@@ -26,57 +26,154 @@ type Pair struct {
 
 func parseTOML(text []byte) (map[string]any, error) {
 	value := map[string]any{}
-	if err := toml.Unmarshal(text, &value); err != nil {
+	err := toml.Unmarshal(text, &value)
+	if at := new(toml.DecodeError); errors.As(err, &at) {
+		line, column := at.Position()
+		err = fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(at.Error(), "toml: "))
+	}
+	if err != nil {
 		return nil, fault.New(fault.InvalidParams, "the file cannot be read as TOML: %w", err)
 	}
 	return value, nil
 }
 
-// setTOML replaces the table with the entry's header, or appends it to the text.
+// statement is a header, a key with its value, or a comment in lines of its own.
+type statement struct {
+	kind     unstable.Kind
+	path     []string // of the table or the key, from the root
+	from, to int      // its lines
+	keyEnd   int
+}
+
+// isBelow reports whether a statement is about the table at a path.
+func (s statement) isBelow(path []string) bool {
+	return s.kind != unstable.Comment && len(s.path) >= len(path) && slices.Equal(s.path[:len(path)], path)
+}
+
+// statements returns the statements of a text that can be read.
+func statements(text []byte) (list []statement) {
+	parser, table := unstable.Parser{KeepComments: true}, []string(nil)
+	parser.Reset(text)
+	for parser.NextExpression() {
+		node := parser.Expression()
+		s, start := statement{kind: node.Kind}, node.Raw.Offset
+		if node.Kind == unstable.KeyValue {
+			s.path = slices.Clone(table)
+		}
+		if node.Kind != unstable.Comment {
+			for key := node.Key(); key.Next(); {
+				part := key.Node()
+				s.path, s.keyEnd = append(s.path, string(part.Data)), int(part.Raw.Offset+part.Raw.Length)
+			}
+			start = uint32(s.keyEnd) // a key has one line
+		}
+		if node.Kind == unstable.Table || node.Kind == unstable.ArrayTable {
+			table = s.path
+		}
+		s.from = bytes.LastIndexByte(text[:start], '\n') + 1
+		list = append(list, s)
+	}
+	for i := range list {
+		list[i].to = list[i].from + len(bytes.TrimRight(text[list[i].from:startOf(list, i+1, text)], " \t\r\n"))
+		if rest := bytes.IndexByte(text[list[i].to:], '\n'); rest >= 0 {
+			list[i].to += rest + 1
+		} else {
+			list[i].to = len(text)
+		}
+	}
+	return list
+}
+
+// startOf is where a statement begins, behind the last one the end of the text.
+func startOf(list []statement, i int, text []byte) int {
+	if i < len(list) {
+		return list[i].from
+	}
+	return len(text)
+}
+
+// run is a stretch of statements: from the first one up to the one behind the last.
+type run struct{ first, behind int }
+
+// runsOf returns the stretches of statements about a table. Comments between two of them are
+// part of a run, and those before and behind it are not.
+func runsOf(list []statement, path []string) (runs []run) {
+	open := false
+	for i, s := range list {
+		switch own := s.isBelow(path); {
+		case own && open:
+			runs[len(runs)-1].behind = i + 1
+		case own:
+			runs = append(runs, run{i, i + 1})
+		}
+		open = s.isBelow(path) || open && s.kind == unstable.Comment
+	}
+	return runs
+}
+
+// setTOML replaces the table, at the place of its first header, or appends it to the text.
 func setTOML(text []byte, entry Entry) ([]byte, error) {
 	before, err := parseTOML(text)
 	if err != nil {
 		return nil, err
 	}
-	now := tableAt(before, entry.Path)
-	header := headerOf(entry.Path)
-	block := writeTable(header, entry.Value.(Table))
-	alone, err := parseTOML([]byte(block))
+	now, header, table := tableAt(before, entry.Path), headerOf(entry.Path), entry.Value.(Table)
+	alone, err := parseTOML([]byte(writeTable(header, table)))
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
 	}
 	value := tableAt(alone, entry.Path)
+	if equal(now, value) {
+		return text, nil
+	}
+	made, last := replaced(text, entry.Path, writeTable(header, table)), len(entry.Path)-1
 	if entry.Merge && now != nil {
-		switch made, err := mergeTOML(text, entry); {
-		case err == nil:
-			return made, nil
-		case !within(now, value):
+		added := !within(now, value)
+		overlay(now, value)
+		merged, err := mergeTOML(text, entry.Path, table)
+		if after, failed := parseTOML(merged); err == nil && failed == nil && equal(after, before) {
+			return merged, nil
+		}
+		if added {
 			return nil, fault.New(fault.InvalidParams, "%s has more than Savant wrote, and values that are not in a line of their own; write each as key = value", header)
 		} // else the whole table is written anew
 	}
-	if reflect.DeepEqual(now, value) {
-		return text, nil
-	}
-	nl := newline(text)
-	block = strings.ReplaceAll(block, "\n", nl)
-	last := len(entry.Path) - 1
 	addTables(before, entry.Path[:last])[entry.Path[last]] = value
-	if now != nil {
-		return replaceBlock(text, entry.Path, before, func(from, to int) []byte { return splice(text, from, to, block) })
-	}
-	made := bytes.Clone(text)
-	if len(made) > 0 && !bytes.HasSuffix(made, []byte("\n")) {
-		made = append(made, nl...)
-	}
-	if len(made) > 0 {
-		made = append(made, nl...)
-	}
-	made = append(made, block...)
 	after, err := parseTOML(made)
-	if err != nil || !reflect.DeepEqual(after, before) { // no table can stand below an inline one, a list or a text
+	if err != nil || !equal(after, before) { // no table can stand below an inline one, a list or a text
 		return nil, fault.New(fault.InvalidParams, "%s cannot be added: write %s as a table with a header of its own", header, entry.Path[0])
 	}
 	return made, nil
+}
+
+// replaced is the text with a block instead of all statements about a table.
+func replaced(text []byte, path []string, block string) []byte {
+	nl, list := newline(text), statements(text)
+	runs := runsOf(list, path)
+	home := slices.IndexFunc(runs, func(r run) bool { return list[r.first].kind == unstable.Table })
+	made := bytes.Clone(text)
+	for i, r := range slices.Backward(runs) {
+		if i == home {
+			made = splice(made, list[r.first].from, list[r.behind-1].to, strings.ReplaceAll(block, "\n", nl))
+		} else {
+			made = splice(made, list[r.first].from, startOf(list, r.behind, text), "")
+		}
+	}
+	if home < 0 {
+		made = appended(made, strings.ReplaceAll(block, "\n", nl), nl)
+	}
+	return made
+}
+
+// appended is a text with a block behind an empty line.
+func appended(text []byte, block, nl string) []byte {
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, nl...)
+	}
+	if len(text) > 0 {
+		text = append(text, nl...)
+	}
+	return append(text, block...)
 }
 
 // within reports whether a table has no key that the other one lacks.
@@ -90,131 +187,90 @@ func within(table, other map[string]any) bool {
 	return true
 }
 
+// overlay sets the values of another table, and of the tables in it.
+func overlay(table, other map[string]any) {
+	for key, value := range other {
+		from, ours := value.(map[string]any)
+		if into, theirs := table[key].(map[string]any); ours && theirs {
+			overlay(into, from)
+		} else {
+			table[key] = value
+		}
+	}
+}
+
 // mergeTOML sets each key of an existing table in its line; all others stay.
-func mergeTOML(text []byte, entry Entry) ([]byte, error) {
-	for _, pair := range entry.Value.(Table) {
-		before, err := parseTOML(text)
+func mergeTOML(text []byte, path []string, table Table) ([]byte, error) {
+	for _, pair := range table {
+		all, err := parseTOML(text)
 		if err != nil {
 			return nil, err
 		}
-		now, path := tableAt(before, entry.Path), append(slices.Clone(entry.Path), pair.Key)
-		value, below := pair.Value, Table{}
+		list, own, value := statements(text), append(slices.Clone(path), pair.Key), pair.Value
+		at := slices.IndexFunc(list, func(s statement) bool { return s.kind == unstable.KeyValue && slices.Equal(s.path, own) })
 		if ours, ok := value.(map[string]string); ok {
-			all := maps.Clone(ours)
-			for name, other := range tableAt(now, []string{pair.Key}) {
-				if text, ok := other.(string); ok && ours[name] == "" {
-					all[name] = text
+			merged := maps.Clone(ours)
+			for name, other := range tableAt(all, own) {
+				if text, ok := other.(string); ok && ours[name] == "" && at >= 0 {
+					merged[name] = text
 				}
 			}
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				below = append(below, Pair{name, all[name]})
+			if value = merged; at < 0 && tableAt(all, own) != nil { // its keys have lines of their own
+				var below Table
+				for _, name := range slices.Sorted(maps.Keys(ours)) {
+					below = append(below, Pair{name, ours[name]})
+				}
+				if text, err = mergeTOML(text, own, below); err != nil {
+					return nil, err
+				}
+				continue
 			}
-			value = all
 		}
-		line := pair.Key + " = " + writeValue(value) + newline(text)
+		line, nl := pair.Key+" = "+writeValue(value), newline(text)
 		alone, err := parseTOML([]byte(line))
 		if err != nil {
 			return nil, fault.New(fault.Internal, "encode an entry: %w", err)
 		}
-		if reflect.DeepEqual(now[pair.Key], alone[pair.Key]) {
-			continue
-		}
-		if _, _, own := blockOf(text, 0, headerOf(path)); own {
-			text, err = setTOML(text, Entry{Path: path, Value: below})
-		} else {
-			now[pair.Key] = alone[pair.Key]
-			text, err = replaceBlock(text, entry.Path, before, func(from, to int) []byte { return setLine(text, from, to, pair.Key, line) })
-		}
-		if err != nil {
-			return nil, err
+		header := slices.IndexFunc(list, func(s statement) bool { return s.kind == unstable.Table && slices.Equal(s.path, path) })
+		switch {
+		case equal(tableAt(all, path)[pair.Key], alone[pair.Key]):
+		case at >= 0:
+			text = splice(text, list[at].keyEnd, list[at].to, " = "+writeValue(value)+nl)
+		case header >= 0:
+			text = splice(text, list[header].to, list[header].to, line+nl)
+		default:
+			text = appended(bytes.Clone(text), headerOf(path)+nl+line+nl, nl)
 		}
 	}
 	return text, nil
-}
-
-// setLine replaces the line of a key in a table, or adds it below the header.
-func setLine(text []byte, from, to int, key, line string) []byte {
-	at, first := from, -1
-	for each := range bytes.Lines(text[from:to]) {
-		name, _, isKey := strings.Cut(string(each), "=")
-		if isKey && strings.TrimSpace(name) == key {
-			return splice(text, at, at+len(each), line)
-		}
-		if at += len(each); first < 0 {
-			first = at
-		} else if strings.HasPrefix(strings.TrimSpace(name), "[") {
-			break
-		}
-	}
-	return splice(text, first, first, line)
 }
 
 func headerOf(path []string) string { return "[" + strings.Join(path, ".") + "]" }
 
 func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	before, err := parseTOML(text)
-	if err != nil {
-		return nil, err
+	if err != nil || tableAt(before, entry.Path) == nil {
+		return text, err
 	}
-	if tableAt(before, entry.Path) == nil {
-		return text, nil
-	}
-	last := len(entry.Path) - 1
-	delete(tableAt(before, entry.Path[:last]), entry.Path[last])
-	return replaceBlock(text, entry.Path, before, func(from, to int) []byte {
+	made, list := text, statements(text)
+	for _, r := range slices.Backward(runsOf(list, entry.Path)) {
+		from, to := list[r.first].from, startOf(list, r.behind, text)
 		if to == len(text) { // the empty line that Set added before it
 			from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
 		}
-		return splice(text, from, to, "")
-	})
-}
-
-// replaceBlock changes the lines of a table, from its header up to the next table that is
-// not below it. The wanted tables above it may be without a header. A line
-// inside a multi-line string may look like the header, so it takes the first candidate
-// whose change makes the file decode as wanted.
-func replaceBlock(text []byte, path []string, wanted map[string]any, change func(from, to int) []byte) ([]byte, error) {
-	header := headerOf(path)
-	failed := error(fault.New(fault.InvalidParams, "%s exists, but without a header of its own; remove it by hand", header))
-	for at := 0; at < len(text); {
-		from, to, ok := blockOf(text, at, header)
-		if !ok {
-			break
-		}
-		made := change(from, to)
-		after, err := parseTOML(made)
-		if err == nil {
-			addTables(after, path[:len(path)-1])
-			err = unchangedElsewhere(after, wanted)
-		}
-		if err == nil {
-			return made, nil
-		}
-		failed, at = err, to
+		made = splice(made, from, to, "")
 	}
-	return nil, failed
-}
-
-// blockOf finds the next lines that look like a table with the header, from an offset. The
-// comments above the next table are not part of it.
-func blockOf(text []byte, at int, header string) (from, to int, ok bool) {
-	from = -1
-	for line := range bytes.Lines(text[at:]) {
-		trimmed, comment, _ := strings.Cut(string(line), "#")
-		trimmed = strings.NewReplacer(" ", "", "\t", "", `"`, "", "'", "").Replace(strings.TrimSpace(trimmed))
-		switch {
-		case from < 0 && trimmed == header:
-			from = at
-		case from >= 0 && strings.HasPrefix(trimmed, "[") && !strings.HasPrefix(strings.TrimLeft(trimmed, "["), strings.Trim(header, "[]")+"."):
-			return from, cmp.Or(to, at), true
-		case trimmed == "" && comment != "":
-			to = cmp.Or(to, at)
-		}
-		if at += len(line); trimmed != "" {
-			to = 0
-		}
+	last := len(entry.Path) - 1
+	delete(tableAt(before, entry.Path[:last]), entry.Path[last])
+	after, err := parseTOML(made)
+	if err != nil {
+		return nil, err
 	}
-	return from, cmp.Or(to, len(text)), from >= 0
+	addTables(after, entry.Path[:last])
+	if !equal(after, before) {
+		return nil, fault.New(fault.InvalidParams, "%s exists, but not as a table of its own; remove it by hand", headerOf(entry.Path))
+	}
+	return made, nil
 }
 
 func writeTable(header string, table Table) string {
