@@ -59,18 +59,22 @@ func (w wantedFile) isOwn(t Target, text []byte) bool {
 func All() []Client { return table() }
 
 // Find returns the client of a name. INVALID_PARAMS with the nearest for an unknown one.
-func Find(name string) (Client, error) {
-	list := table()
+func Find(name string) (Client, error) { return named("client", table(), name) }
+
+// named returns the client of a list that has the name.
+func named(kind string, list []Client, name string) (Client, error) {
 	if i := slices.IndexFunc(list, func(c Client) bool { return c.Name == name }); i >= 0 {
 		return list[i], nil
 	}
-	return Client{}, fault.New(fault.InvalidParams, "there is no client %q; the clients are %s", fault.Cut(name, 50), strings.Join(Names(), ", ")).Hinted(fault.HintOf(name, Names()))
+	known := namesOf(list)
+	return Client{}, fault.New(fault.InvalidParams, "there is no %s %q; the %[1]ss are %[3]s", kind, fault.Cut(name, 50), strings.Join(known, ", ")).Hinted(fault.HintOf(name, known))
 }
 
 // Names are the names of all clients.
-func Names() []string {
-	var names []string
-	for _, c := range table() {
+func Names() []string { return namesOf(table()) }
+
+func namesOf(list []Client) (names []string) {
+	for _, c := range list {
 		names = append(names, c.Name)
 	}
 	return names

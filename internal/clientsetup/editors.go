@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
-
-	"savant/fault"
 )
 
 // Schemas has the JSON Schemas of the files that editors complete, as DIR/KIND.json of an
@@ -52,16 +49,12 @@ func ChosenEditors(schemas Schemas, names []string) (clients []Client, err error
 	if len(names) == 0 {
 		return all, nil
 	}
-	var known []string
-	for _, each := range all {
-		known = append(known, each.Name)
-	}
 	for _, name := range names {
-		i := slices.Index(known, name)
-		if i < 0 {
-			return nil, fault.New(fault.InvalidParams, "there is no editor %q; the editors are %s", fault.Cut(name, 50), strings.Join(known, ", ")).Hinted(fault.HintOf(name, known))
+		editor, err := named("editor", all, name)
+		if err != nil {
+			return nil, err
 		}
-		clients = append(clients, all[i])
+		clients = append(clients, editor)
 	}
 	return clients, nil
 }

@@ -146,21 +146,26 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 	return made, nil
 }
 
-// replaced is the text with a block instead of all statements about a table.
+// replaced is the text with a block instead of all statements about a table: "" removes them,
+// with the empty lines behind them.
 func replaced(text []byte, path []string, block string) []byte {
 	nl, list := newline(text), statements(text)
 	runs := runsOf(list, path)
-	home := slices.IndexFunc(runs, func(r run) bool { return list[r.first].kind == unstable.Table })
-	made := bytes.Clone(text)
+	home := slices.IndexFunc(runs, func(r run) bool { return block != "" && list[r.first].kind == unstable.Table })
+	block, made := strings.ReplaceAll(block, "\n", nl), bytes.Clone(text)
 	for i, r := range slices.Backward(runs) {
-		if i == home {
-			made = splice(made, list[r.first].from, list[r.behind-1].to, strings.ReplaceAll(block, "\n", nl))
-		} else {
-			made = splice(made, list[r.first].from, startOf(list, r.behind, text), "")
+		from, to := list[r.first].from, startOf(list, r.behind, text)
+		switch {
+		case i == home:
+			made = splice(made, from, list[r.behind-1].to, block)
+		case to == len(text): // also the empty line that Set added before it
+			made = splice(made, len(bytes.TrimSuffix(text[:from], []byte(nl))), to, "")
+		default:
+			made = splice(made, from, to, "")
 		}
 	}
-	if home < 0 {
-		made = appended(made, strings.ReplaceAll(block, "\n", nl), nl)
+	if home < 0 && block != "" {
+		made = appended(made, block, nl)
 	}
 	return made
 }
@@ -252,16 +257,9 @@ func removeTOML(text []byte, entry Entry) ([]byte, error) {
 	if err != nil || tableAt(before, entry.Path) == nil {
 		return text, err
 	}
-	made, list := text, statements(text)
-	for _, r := range slices.Backward(runsOf(list, entry.Path)) {
-		from, to := list[r.first].from, startOf(list, r.behind, text)
-		if to == len(text) { // the empty line that Set added before it
-			from = len(bytes.TrimSuffix(text[:from], []byte(newline(text))))
-		}
-		made = splice(made, from, to, "")
-	}
 	last := len(entry.Path) - 1
 	delete(tableAt(before, entry.Path[:last]), entry.Path[last])
+	made := replaced(text, entry.Path, "")
 	after, err := parseTOML(made)
 	if err != nil {
 		return nil, err

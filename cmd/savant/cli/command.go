@@ -107,6 +107,7 @@ func Positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 			return Choice(command.CommandPath(), args[0], command.ValidArgs...)
 		}
 		_, usage, _ := strings.Cut(command.Use, " ")
+		usage, _, _ = strings.Cut(usage, "[-") // flags
 		switch words := strings.Fields(usage); {
 		case len(args) > len(words):
 			said = fmt.Sprintf("unexpected argument %q", fault.Cut(args[len(words)], 100))

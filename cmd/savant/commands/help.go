@@ -170,7 +170,7 @@ func helpSettings(out io.Writer, names []string) error {
 	for _, row := range table {
 		keys = append(keys, row.Key, row.Env)
 	}
-	return fault.New(fault.InvalidParams, "no setting is named %q", fault.Cut(names[0], 100)).Hinted(fault.HintOf(names[0], keys))
+	return fault.New(fault.InvalidParams, "no setting is named %q; savant help settings lists them", fault.Cut(names[0], 100)).Hinted(fault.HintOf(names[0], keys))
 }
 
 func flagOf(row settings.Setting) string {

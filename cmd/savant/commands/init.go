@@ -75,7 +75,7 @@ func (p *program) init(ctx context.Context, yes bool, words []string) error {
 		fmt.Fprintln(p.Stdout, "would write", each.Name())
 	}
 	if len(first)+len(proposal.Commands) > 0 {
-		if err := p.agreeToWrite(ctx, yes); err != nil {
+		if err := p.Agree(ctx, yes, "Write it?", ""); err != nil {
 			return err
 		}
 	}
@@ -145,20 +145,6 @@ func (p *program) trustWritten(text []byte) {
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "savant: warning: its commands do not run before savant trust: %s\n", visible.Line(fault.From(err).Message()))
 	}
-}
-
-// agreeToWrite returns nil if the person agrees to the files shown.
-func (p *program) agreeToWrite(ctx context.Context, yes bool) error {
-	agreed, err := p.agrees(ctx, "Write it?", yes)
-	switch {
-	case errors.Is(err, errNobody):
-		fmt.Fprintln(p.Stderr, "savant: nothing was written, because this is no terminal; to write without a question: savant init --yes")
-		return cli.StatusError(cli.ExitUsage)
-	case agreed:
-		return nil
-	}
-	fmt.Fprintln(p.Stderr, "savant: nothing was written")
-	return cli.StatusError(cli.ExitFailed)
 }
 
 // write writes a file below .savant.

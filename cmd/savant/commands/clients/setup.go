@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	linediff "github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -124,6 +125,9 @@ func (s *setup) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(args) == 0 && (s.undo || s.dryRun || s.yes || s.skills) {
+		return cli.UsageError("CLIENT is missing, the one that is meant; savant setup lists them")
+	}
 	if len(args) == 0 {
 		return s.list(t)
 	}
@@ -136,6 +140,9 @@ func (s *setup) run(ctx context.Context, args []string) error {
 		plan = client.Undo
 	} else if t.Program, err = s.lasting(ctx, t); err != nil {
 		return err
+	}
+	if !utf8.ValidString(t.Program) {
+		return app.Misconfigured(fault.New(fault.InvalidParams, "no configuration can name %q, which is not UTF-8: rename it, or its folder", t.Program))
 	}
 	changes, err := plan(t)
 	if err == nil {
@@ -316,7 +323,11 @@ func (s *setup) done(client clientsetup.Client, files int) {
 		fmt.Fprintf(s.Stdout, "Removed from %s.\n", terminal.Count(files, "file"))
 		return
 	}
-	fmt.Fprintf(s.Stdout, "%s is set up. Try it: savant doctor %s\n", client.Title, client.Name)
+	trial := "savant doctor " + client.Name
+	if s.project {
+		trial += " --project"
+	}
+	fmt.Fprintf(s.Stdout, "%s is set up. Try it: %s\n", client.Title, trial)
 	for _, note := range client.Notes {
 		fmt.Fprintln(s.Stdout, "Note:", note)
 	}
