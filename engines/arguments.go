@@ -40,11 +40,6 @@ func (t Tool) inputs() (*inputs, error) {
 		return nil, err
 	}
 	made := &inputs{what: what, root: root}
-	if !bytes.Equal(t.Input, t.derived) {
-		if _, err := made.schema(); err != nil {
-			return nil, err
-		}
-	}
 	made.properties, _ = root["properties"].(map[string]any)
 	made.required, _ = root["required"].([]any)
 	additional, said := root["additionalProperties"]
@@ -63,10 +58,14 @@ func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logge
 	if err != nil {
 		return nil, nil, r.withToolName(err)
 	}
-	if err := r.inputs.checkUndeclared(sent); err != nil {
+	in, err := r.inputs.get(r.tool.inputs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.checkUndeclared(sent); err != nil {
 		return nil, nil, r.withToolName(err)
 	}
-	stray, values, changed, err := r.inputs.forgive(sent)
+	stray, values, changed, err := in.forgive(sent)
 	dropped = slices.Sorted(maps.Keys(stray))
 	if len(dropped) > 0 {
 		logger.DebugContext(ctx, "arguments the tool does not declare were dropped", "tool", r.tool.Name, "arguments", dropped)
@@ -77,12 +76,12 @@ func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logge
 	if err != nil {
 		return nil, nil, r.withToolName(err)
 	}
-	schema, err := r.inputs.schema()
+	schema, err := in.schema()
 	if err != nil {
 		return nil, nil, r.withToolName(err)
 	}
 	if err := schema.Check(values); err != nil {
-		meant, convertErr := r.inputs.convert(values, sent)
+		meant, convertErr := in.convert(values, sent)
 		if convertErr != nil {
 			return nil, nil, r.withToolName(convertErr)
 		}
@@ -90,7 +89,7 @@ func (r *registeredTool) accept(ctx context.Context, args json.RawMessage, logge
 			err = schema.Check(values)
 		}
 		if err != nil {
-			return nil, nil, r.withToolName(r.inputs.explain(err, dropped))
+			return nil, nil, r.withToolName(in.explain(err, dropped))
 		}
 	}
 	if changed {

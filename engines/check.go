@@ -25,27 +25,36 @@ func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_")
 // or its root is not of type object, or the root of the input schema has combinators.
 func (t Tool) Check() error {
 	t.derived = nil
-	if _, err := t.examine(); err != nil || len(t.Output) == 0 {
+	if err := (&registeredTool{tool: t}).examine(); err != nil || len(t.Output) == 0 {
 		return err
 	}
 	_, err := t.compileOutput()
 	return err
 }
 
-// examine is Check, but compiles neither output schemas nor those that Bind made.
-func (t Tool) examine() (*inputs, error) {
+// examine is Check, but does not compile output schemas, nor read the input schema that
+// Bind made: that is valid by construction.
+func (r *registeredTool) examine() error {
+	t := r.tool
 	if !dottedName().MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {
-		return nil, fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
+		return fault.New(fault.InvalidParams, "%q is not a tool name: expected engine.tool of letters, digits, - and single _, at most %d bytes", t.Name, maxName)
 	}
 	if t.Description == "" || t.Call == nil {
-		return nil, fault.New(fault.InvalidParams, "tool %s needs a description and a function", t.Name)
+		return fault.New(fault.InvalidParams, "tool %s needs a description and a function", t.Name)
 	}
 	if len(t.Output) > 0 {
 		if _, err := objectOf(t.Name+": output", t.Output); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return t.inputs()
+	if t.bound() {
+		return nil
+	}
+	in, err := r.inputs.get(t.inputs)
+	if err == nil {
+		_, err = in.schema()
+	}
+	return err
 }
 
 // rootCombinators are keywords that, at the root of an input schema, make several

@@ -39,7 +39,7 @@ func schemaOf(t reflect.Type, within enclosing) json.RawMessage {
 	if shape.Type != "object" {
 		panic(fmt.Sprintf("engines: %v is not a struct", t))
 	}
-	data, err := json.Marshal(shape)
+	data, err := jsonvalue.Encode(shape)
 	if err != nil {
 		panic(fmt.Sprintf("engines: %v: %v", t, err))
 	}
@@ -50,11 +50,14 @@ func schemaOf(t reflect.Type, within enclosing) json.RawMessage {
 // made it has no field with the tag `list:"no"`, which a model does not need, and of one with
 // `list:"brief"`, which a model passes on as it got it, the type. Calls may have all.
 func (t Tool) ListedInput() json.RawMessage {
-	if t.takes == nil || !bytes.Equal(t.Input, t.derived) {
+	if !t.bound() {
 		return t.Input
 	}
 	return schemaOf(t.takes, enclosing{listed: true})
 }
+
+// bound reports whether the input schema is the one that Bind made.
+func (t Tool) bound() bool { return t.derived != nil && bytes.Equal(t.Input, t.derived) }
 
 // shape is a JSON Schema whose members are written in a readable order.
 type shape struct {

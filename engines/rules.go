@@ -15,8 +15,9 @@ type Rules interface {
 	// RULE_REFUSED, or APPROVAL_REQUIRED. The Reservation is nil for a call of which
 	// nothing has to be noted.
 	Reserve(ctx context.Context, call Call, tool Tool, args json.RawMessage) (Reservation, error)
-	// Note says in a line what the rules demand of a tool; "" for a tool without rules.
-	Note(tool string) string
+	// ToolNotes returns what says in a line what the rules demand of a tool; "" for a tool
+	// without rules.
+	ToolNotes() func(tool string) string
 }
 
 // Reservation is a call that is about to be made.
@@ -57,10 +58,10 @@ func BrokenBy(err error) string {
 	return broken.Names()
 }
 
-// Note says in a line what the rules about a tool demand, or "".
-func (r *Registry) Note(tool string) string {
+// ToolNotes returns what says in a line what the rules about a tool demand, or "".
+func (r *Registry) ToolNotes() func(tool string) string {
 	if r.table.options.Rules == nil {
-		return ""
+		return func(string) string { return "" }
 	}
-	return r.table.options.Rules.Note(tool)
+	return r.table.options.Rules.ToolNotes()
 }

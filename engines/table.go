@@ -34,9 +34,9 @@ type contents struct {
 // registeredTool is one tool, ready to be called.
 type registeredTool struct {
 	tool   Tool
-	inputs *inputs
+	inputs lazy[*inputs]
 	// output is the published output schema, and result the compiled one, nil without a
-	// schema. Both are made on first use.
+	// schema.
 	output lazy[OutputSchema]
 	result lazy[*schemas.Schema]
 	port   *port
@@ -80,11 +80,11 @@ func (t *table) now() *contents { return t.contents.Load() }
 func (t *table) change(tools []Tool, edit func(next *contents) error) error {
 	var rows []*registeredTool
 	for _, tool := range tools {
-		in, err := tool.examine()
-		if err != nil {
+		row := &registeredTool{tool: tool}
+		if err := row.examine(); err != nil {
 			return err
 		}
-		rows = append(rows, &registeredTool{tool: tool, inputs: in})
+		rows = append(rows, row)
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

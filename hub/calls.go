@@ -222,7 +222,7 @@ type toolView struct {
 const maxShownResult = 256 << 10
 
 func (h *Hub) toolView(r *http.Request, tool engines.Tool) toolView {
-	view := toolView{Name: tool.Name, Title: tool.Title, Description: tool.Description, ReadOnly: tool.ReadOnly, Destructive: tool.Destructive, Note: h.options.Tools.Note(tool.Name)}
+	view := toolView{Name: tool.Name, Title: tool.Title, Description: tool.Description, ReadOnly: tool.ReadOnly, Destructive: tool.Destructive, Note: h.options.Tools.ToolNotes()(tool.Name)}
 	if err := h.mayCall(r, tool); err != nil {
 		view.Lacks = fault.From(err).Details + ", so it cannot call this tool"
 	}

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"savant/engines"
 	"savant/fault"
 )
@@ -26,20 +24,9 @@ func Publishable(tool engines.Tool) error {
 	if err := tool.Check(); err != nil {
 		return err
 	}
-	_, err := publishTool(tool)
-	return err
-}
-
-// checkTool refuses a tool that a client cannot read: one bad tool can make a client
-// drop the whole list.
-func checkTool(tool engines.Tool, entry mcp.Tool) error {
-	switch {
-	case len(tool.Name) > maxToolName:
-		return unpublishable(tool.Name, "has a name of more than %d bytes", maxToolName)
-	case strings.TrimSpace(tool.Title) == "":
-		return unpublishable(tool.Name, "has no title")
-	case len(tool.Description) > maxToolDescription:
-		return unpublishable(tool.Name, "has a description of more than %d bytes", maxToolDescription)
+	entry, err := publishTool(tool)
+	if err != nil {
+		return err
 	}
 	data, err := json.Marshal(entry)
 	if err != nil {
@@ -51,7 +38,21 @@ func checkTool(tool engines.Tool, entry mcp.Tool) error {
 	return nil
 }
 
-// unpublishable returns New's error for a tool.
+// checkTool refuses a tool that a client cannot read: one bad tool can make a client
+// drop the whole list.
+func checkTool(tool engines.Tool) error {
+	switch {
+	case len(tool.Name) > maxToolName:
+		return unpublishable(tool.Name, "has a name of more than %d bytes", maxToolName)
+	case strings.TrimSpace(tool.Title) == "":
+		return unpublishable(tool.Name, "has no title")
+	case len(tool.Description) > maxToolDescription:
+		return unpublishable(tool.Name, "has a description of more than %d bytes", maxToolDescription)
+	}
+	return nil
+}
+
+// unpublishable returns Publishable's error for a tool.
 func unpublishable(tool, format string, args ...any) error {
 	return fault.New(fault.ValidationFailed, "tool "+tool+" "+format, args...)
 }

@@ -14,8 +14,7 @@ import (
 )
 
 // tools returns the current list of tools for a client, in the one spelling that it can use.
-// apps: with the tools of pages. A tool that was added after New and is unpublishable is
-// omitted and logged.
+// apps: with the tools of pages. A tool that cannot be published is omitted and logged.
 func (s *Server) tools(client Peer, apps bool) []mcp.Tool {
 	s.options.BeforeList()
 	dotted := isDotted(client.Name)
@@ -24,14 +23,15 @@ func (s *Server) tools(client Peer, apps bool) []mcp.Tool {
 	if apps {
 		tools = append(slices.Clone(tools), s.options.Apps.Tools().Tools()...)
 	}
+	note := s.options.Registry.ToolNotes()
 	for _, tool := range tools {
 		entry, err := publishTool(tool)
 		if err != nil {
 			s.logger.Warn("a tool is not listed", "tool", tool.Name, "error", err)
 			continue
 		}
-		if note := s.options.Registry.Note(tool.Name); note != "" {
-			entry.Description += "\n" + note
+		if said := note(tool.Name); said != "" {
+			entry.Description += "\n" + said
 		}
 		entry.Description = s.spell(client.Name, entry.Description)
 		if client.takesIcons() {
@@ -62,7 +62,8 @@ func annotate(tool engines.Tool) (hints mcp.ToolAnnotation) {
 	return hints
 }
 
-// publishTool returns a tool as tools/list shows it, under its canonical name.
+// publishTool returns a tool as tools/list shows it, under its canonical name. Its error is
+// that of Publishable, which alone measures the whole.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	entry := mcp.Tool{
 		Name:            tool.Name,
@@ -90,7 +91,7 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 		}
 		*schema.into = shown
 	}
-	return entry, checkTool(tool, entry)
+	return entry, checkTool(tool)
 }
 
 // visibleSchema is visible.Schema for encoded JSON. A schema without invisible

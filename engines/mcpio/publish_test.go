@@ -13,8 +13,8 @@ import (
 	"savant/fault"
 )
 
-// A tool a client could not use keeps the server from starting, and is named.
-func TestNewNamesTheBadTool(t *testing.T) {
+// A tool a client could not use is refused, and named.
+func TestPublishableNamesTheBadTool(t *testing.T) {
 	cases := map[string]struct {
 		spoil func(*engines.Tool)
 		named string // what is missing, or the limit
@@ -30,7 +30,7 @@ func TestNewNamesTheBadTool(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := echo()
 			c.spoil(&bad)
-			_, err := mcpio.New(options(t, bad))
+			err := mcpio.Publishable(bad)
 			require.ErrorIs(t, err, fault.ValidationFailed)
 			require.ErrorContains(t, err, bad.Name)
 			require.ErrorContains(t, err, c.named)

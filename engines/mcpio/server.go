@@ -80,24 +80,17 @@ type Server struct {
 	logger  *slog.Logger
 }
 
-// New checks every tool of the registry and returns a server. The error names the first
-// tool or resource template that a client could not use; its code is VALIDATION_FAILED,
-// or that of engines.Tool.Check.
+// New returns a server. Its tools must be Publishable. The error names the first resource
+// template that a client could not use: VALIDATION_FAILED.
 func New(options Options) (*Server, error) {
 	options = options.withDefaults()
 	if options.Registry == nil {
 		return nil, fault.New(fault.Internal, "a server needs a registry of tools")
 	}
-	s := &Server{options: options, logger: options.Logger}
-	for _, tool := range options.Registry.Tools() {
-		if _, err := publishTool(tool); err != nil {
-			return nil, err
-		}
-	}
 	if err := checkTemplates(options.Offer.ResourceTemplates); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Server{options: options, logger: options.Logger}, nil
 }
 
 func (o Options) withDefaults() Options {

@@ -2,6 +2,7 @@ package jsonvalue
 
 import (
 	"bytes"
+	"cmp"
 	std "encoding/json"
 
 	"github.com/go-json-experiment/json"
@@ -103,6 +104,15 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		out = append(append(append(out, name...), ':'), value...)
 	}
 	return append(out, '}'), nil
+}
+
+// MarshalJSONTo implements json.MarshalerTo: within another value it is not written twice.
+func (o Object) MarshalJSONTo(to *jsontext.Encoder) error {
+	err := to.WriteToken(jsontext.BeginObject)
+	for _, each := range o {
+		err = cmp.Or(err, to.WriteToken(jsontext.String(each.Name)), json.MarshalEncode(to, each.Value))
+	}
+	return cmp.Or(err, to.WriteToken(jsontext.EndObject))
 }
 
 // Encoded is Encode for a value that came from JSON, and so can be encoded; null otherwise.

@@ -67,6 +67,7 @@ var (
 	literals = sync.OnceValue(func() *finder {
 		return newFinder(shapes(likelyCredentials, likelyUserInfo, likelyPrivateKey), services(), assignments(literal))
 	})
+	nothing = sync.OnceValue(func() *finder { return newFinder() })
 )
 
 // none reports whether there is nothing to find.

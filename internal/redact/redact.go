@@ -27,14 +27,11 @@ const (
 type Redactor struct {
 	// names also removes the values of JSON members that are named like a secret.
 	names bool
-	words *finder
+	// words are made on first use: many programs end, or answer first, without a text.
+	words func() *finder
 	// spaced are the known values with white space in them.
-	spaced []string
-	// values are the known ones, which certain and known have, too. Those are built on
-	// first use.
-	values             []string
-	certainly, knowing sync.Once
-	certain, known     *Redactor
+	spaced         []string
+	certain, known *Redactor
 }
 
 // New returns a redactor for logs and traces. It removes these values if they have
@@ -55,11 +52,18 @@ func FromLength(least int, values ...string) *Redactor {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	words := everything()
-	if len(all) > 0 {
-		words = words.with(knownWords(all))
+	made := func(names bool, usual func() *finder) *Redactor {
+		words := usual
+		if len(all) > 0 {
+			words = sync.OnceValue(func() *finder { return usual().with(knownWords(all)) })
+		}
+		return &Redactor{names: names, words: words, spaced: spaced(all)}
 	}
-	return &Redactor{names: true, words: words, spaced: spaced(all), values: all}
+	r := made(true, everything)
+	r.certain, r.known = made(true, literals), made(false, nothing)
+	r.certain.certain, r.certain.known = r.certain, r.known
+	r.known.certain, r.known.known = r.known, r.known
+	return r
 }
 
 func spaced(values []string) []string {
@@ -101,26 +105,10 @@ func passwordOf(value string) (password string, has bool) {
 // Certain returns a redactor for data that a model works with, such as source
 // code. Of the values assigned to the name of a secret it removes literals and
 // random texts, and leaves expressions and types.
-func (r *Redactor) Certain() *Redactor {
-	r.certainly.Do(func() {
-		if r.certain == nil {
-			r.certain = &Redactor{names: true, words: literals().with(knownWords(r.values)), spaced: r.spaced, values: r.values}
-			r.certain.certain = r.certain
-		}
-	})
-	return r.certain
-}
+func (r *Redactor) Certain() *Redactor { return r.certain }
 
 // KnownOnly returns a redactor for data: it removes the known values only.
-func (r *Redactor) KnownOnly() *Redactor {
-	r.knowing.Do(func() {
-		if r.known == nil {
-			r.known = &Redactor{words: newFinder(knownWords(r.values)), spaced: r.spaced, values: r.values}
-			r.known.certain, r.known.known = r.known, r.known
-		}
-	})
-	return r.known
-}
+func (r *Redactor) KnownOnly() *Redactor { return r.known }
 
 // Text returns text without secrets.
 func (r *Redactor) Text(text string) string { return r.from(text, 0) }
@@ -153,7 +141,7 @@ type span struct{ from, to int }
 
 // spans returns the places of secrets, in order. They may overlap.
 func (r *Redactor) spans(text string) []span {
-	if r.words.none() {
+	if r.words().none() {
 		return nil
 	}
 	all := r.direct(text)
@@ -168,9 +156,10 @@ func (r *Redactor) spans(text string) []span {
 func (r *Redactor) direct(text string) []span {
 	var all []span
 	var read *scanner // made where there is something to read
+	finder := r.words()
 	for at := 0; ; at++ {
 		var words []word
-		if at, words = r.words.next(text, at); at < 0 {
+		if at, words = finder.next(text, at); at < 0 {
 			break
 		}
 		for _, each := range words {
@@ -202,9 +191,10 @@ func (r *Redactor) hinted(text string) bool {
 	if r.names && (encoded(text) || hasPair(text)) {
 		return true
 	}
+	finder := r.words()
 	for at := 0; ; at++ {
 		var words []word
-		if at, words = r.words.next(text, at); at < 0 {
+		if at, words = finder.next(text, at); at < 0 {
 			return false
 		}
 		if slices.ContainsFunc(words, func(w word) bool { return w.standsAt(text, at) }) {

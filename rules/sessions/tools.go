@@ -69,23 +69,25 @@ func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 // maxNote bounds what the description of a tool says about rules, in bytes.
 const maxNote = 300
 
-// Note implements engines.Rules. It has names alone: a folder's rules do not speak to a
-// model before they refuse a call.
-func (k *Keeper) Note(tool string) string {
+// ToolNotes implements engines.Rules. It has names alone: a folder's rules do not speak to
+// a model before they refuse a call.
+func (k *Keeper) ToolNotes() func(tool string) string {
 	set, err := k.Set()
-	if err != nil {
-		return "The rules of this project cannot be read: no tool is called."
-	}
-	notes := []string{}
-	for _, rule := range set.Guards(tool) {
-		if !rule.OfWorkflow() { // the run's first reply says those
-			notes = append(notes, noteOf(rule))
+	return func(tool string) string {
+		if err != nil {
+			return "The rules of this project cannot be read: no tool is called."
 		}
+		notes := []string{}
+		for _, rule := range set.Guards(tool) {
+			if !rule.OfWorkflow() { // the run's first reply says those
+				notes = append(notes, noteOf(rule))
+			}
+		}
+		if len(notes) == 0 {
+			return ""
+		}
+		return fault.Cut("Rules of this project: "+strings.Join(notes, "; "), maxNote)
 	}
-	if len(notes) == 0 {
-		return ""
-	}
-	return fault.Cut("Rules of this project: "+strings.Join(notes, "; "), maxNote)
 }
 
 // noteOf says in a few words what a rule demands.
@@ -100,7 +102,7 @@ func noteOf(rule *rules.Rule) string {
 // maxNotes bounds what a driver prompt says about rules, in bytes.
 const maxNotes = 2000
 
-// Notes implements library.Rules. Like Note, it has names alone.
+// Notes implements library.Rules. Like ToolNotes, it has names alone.
 func (k *Keeper) Notes() string {
 	set, err := k.Set()
 	if err != nil {

@@ -111,7 +111,7 @@ func TestTheRulesOfAWorkflowHoldWhileItsRunIsOpen(t *testing.T) {
 			}
 			w.begin(call, "r1", map[string]any{"orders": []any{"A"}})
 			refused(refund("A", 5), "seen")
-			require.Empty(t, w.keeper.Note("pay.refund")+w.keeper.Notes(), "nobody else reads of the run's rules")
+			require.Empty(t, w.keeper.ToolNotes()("pay.refund")+w.keeper.Notes(), "nobody else reads of the run's rules")
 			require.NoError(t, invoke(w.registry, call, "orders.get", refundOf("A", 500)))
 			refused(refund("A", 500), "limit")
 			require.NoError(t, invoke(w.registry, call, "orders.get", refundOf("A", 5)))

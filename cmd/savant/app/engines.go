@@ -133,8 +133,8 @@ func (w withoutProject) Reserve(context.Context, engines.Call, engines.Tool, jso
 	return nil, fault.New(fault.InvalidParams, "%s", w.says())
 }
 
-// Note implements engines.Rules.
-func (withoutProject) Note(string) string { return "" }
+// ToolNotes implements engines.Rules.
+func (withoutProject) ToolNotes() func(string) string { return func(string) string { return "" } }
 
 func (w withoutProject) says() string {
 	return "Savant was started in " + string(w) + ", which is no project, and no " + settings.EnvPath + " names one: set it to the absolute path of a project " +
