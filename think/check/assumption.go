@@ -19,10 +19,12 @@ type assumption struct {
 	path []string
 	// step is the id of a step that has a status.
 	step, status string
-	// values are what reads give, by their text.
-	values map[string]any
-	locals locals
-	left   *int // how many nodes may still be looked at
+	// values are what parts give of which nothing else is known, by their text.
+	values map[string]guess
+	// results are what expressions gave before, by their text.
+	results map[string]guess
+	locals  locals
+	left    *int // how many nodes may still be looked at
 }
 
 type absence uint8
@@ -75,11 +77,22 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 	if *a.left--; *a.left < 0 {
 		return guess{}
 	}
-	if len(a.values) > 0 {
-		if value, known := a.values[a.locals.text(node)]; known {
-			return guessOf(value)
-		}
+	found := a.structure(node, soft)
+	if found.known || found.fails || len(a.values) == 0 {
+		return found
 	}
+	text, positive := a.locals.condition(node)
+	if value, given := a.values[text]; given {
+		if truth, is := value.value.(bool); is && !positive {
+			return guessOf(!truth)
+		}
+		return value
+	}
+	return found
+}
+
+// structure evaluates a node from its parts.
+func (a assumption) structure(node ast.Node, soft bool) guess {
 	switch n := node.(type) {
 	case *ast.NilNode:
 		return guessOf(nil)
@@ -90,6 +103,8 @@ func (a assumption) guess(node ast.Node, soft bool) guess {
 	case *ast.FloatNode:
 		return guessOf(n.Value)
 	case *ast.StringNode:
+		return guessOf(n.Value)
+	case *ast.ConstantNode:
 		return guessOf(n.Value)
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.PointerNode:
 		return a.read(n, soft)
@@ -139,12 +154,19 @@ func (a assumption) evaluated(format string, operands ...guess) guess {
 	if !all {
 		return guess{}
 	}
-	program, err := expression.Compile(fmt.Sprintf(format, texts...), expression.Scope{})
-	if err != nil {
-		return guess{}
+	text := fmt.Sprintf(format, texts...)
+	if before, evaluated := a.results[text]; evaluated {
+		return before
 	}
-	value, err := program.Eval(expression.Env{})
-	return guess{known: err == nil, fails: err != nil, value: value}
+	result := guess{}
+	if program, err := expression.Compile(text, expression.Scope{}); err == nil {
+		value, err := program.Eval(expression.Env{})
+		result = guess{known: err == nil, fails: err != nil, value: value}
+	}
+	if a.results != nil {
+		a.results[text] = result
+	}
+	return result
 }
 
 func (a assumption) list(nodes []ast.Node) guess {
@@ -266,10 +288,13 @@ func (a assumption) operation(operator string, left, right guess) guess {
 		return guess{fails: true}
 	case equality && (null(left) && there(right) || there(left) && null(right)):
 		return guessOf(operator == "!=")
-	case !equality && (null(left) || null(right)):
+	case !equality && (null(left) && operator != "in" || null(right)):
 		return guess{fails: true} // no other operator takes null
 	}
-	return a.evaluated("%s "+operator+" %s", left, right)
+	if comparisonOperators[operator] {
+		left, right = left.against(right), right.against(left)
+	}
+	return a.evaluated("%s "+strings.ReplaceAll(operator, "%", "%%")+" %s", left, right)
 }
 
 // membership guesses whether a value is in a list that is written out, a field in the
@@ -284,12 +309,12 @@ func (a assumption) membership(n *ast.BinaryNode, left guess) guess {
 		}
 	}
 	members, ok := n.Right.(*ast.ArrayNode)
-	if !ok || !left.known {
+	if !ok {
 		return a.operation(n.Operator, left, a.guess(n.Right, false))
 	}
 	known := true
 	for _, each := range members.Nodes {
-		switch same := a.operation("==", left, a.guess(each, false)); {
+		switch same := a.guess(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, false); {
 		case same.fails:
 			return same
 		case same.known && same.value == true:

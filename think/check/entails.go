@@ -2,91 +2,202 @@ package check
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr/ast"
-
-	"savant/internal/jsonvalue"
-	"savant/think/flow/expression"
 )
 
-// maxParts bounds the parts of conditions of which every combination is tried.
-const maxParts = 10
+// maxCases bounds the combinations of values that are tried.
+const maxCases = 1 << 10
 
-// truths are the parts of conditions that may be true or false, by their text.
-type truths map[string]int
+// cases are the parts of conditions by their text: the values that each is compared with,
+// true and false for one that is itself a condition, and which are whole numbers.
+type cases struct {
+	compared map[string][]any
+	whole    map[string]bool
+}
 
 // entails reports whether a condition holds, or does not, in every case in which facts do:
 // of a chain of if and else the last one, where the others do not hold.
 func entails(facts []fact, node ast.Node, holds bool) bool {
-	parts := truths{}
-	goal := parts.formula(node, nil)
-	if len(parts) > maxParts {
+	all := cases{compared: map[string][]any{}, whole: map[string]bool{}}
+	if all.add(node, nil); all.count() > maxCases {
 		return false
 	}
-	var known []func(row int) bool
+	var known []fact
 	for _, each := range facts {
-		more := maps.Clone(parts)
-		if formula := more.formula(each.node, each.locals); len(more) <= maxParts {
-			parts, known = more, append(known, func(row int) bool { return formula(row) == each.holds })
+		if each.whole {
+			all.whole[each.locals.text(each.node)] = true
+			continue
+		}
+		more := cases{maps.Clone(all.compared), all.whole}
+		if more.add(each.node, each.locals); more.count() <= maxCases {
+			all, known = more, append(known, each)
 		}
 	}
-	for row := range 1 << len(parts) {
-		possible := goal(row) != holds
-		for at := 0; possible && at < len(known); at++ {
-			possible = known[at](row)
+	parts := slices.Sorted(maps.Keys(all.compared))
+	a := assumption{values: map[string]guess{}, results: map[string]guess{}}
+	for row := range all.count() {
+		for _, part := range parts {
+			values := all.tried(part)
+			a.values[part], row = values[row%len(values)], row/len(values)
 		}
-		if possible {
+		if a.excluded(known) {
+			continue
+		}
+		if found := a.guessOf(fact{node: node}); !found.known || found.value != holds {
 			return false
 		}
 	}
 	return true
 }
 
-// formula returns what a condition is in a row of the table, whose bits are the parts.
-func (t truths) formula(node ast.Node, in locals) func(row int) bool {
+// count returns how many combinations of values there are, at most one more than are tried.
+func (c cases) count() int {
+	count := 1
+	for part := range c.compared {
+		count = min(count*len(c.tried(part)), maxCases+1)
+	}
+	return count
+}
+
+// add adds the parts of a condition.
+func (c cases) add(node ast.Node, in locals) {
+	if named, known := in.localOf(node); known {
+		c.add(named.value, named.in)
+		return
+	}
 	switch n := node.(type) {
 	case *ast.UnaryNode:
 		if negates(n) {
-			inner := t.formula(n.Node, in)
-			return func(row int) bool { return !inner(row) }
+			c.add(n.Node, in)
+			return
 		}
+	case *ast.ConditionalNode:
+		c.add(n.Cond, in)
+		c.add(n.Exp1, in)
+		c.add(n.Exp2, in)
+		return
 	case *ast.BinaryNode:
-		if list, isList := n.Right.(*ast.ArrayNode); isList && n.Operator == "in" && len(list.Nodes) <= maxParts {
-			return t.anyOf(n.Left, list.Nodes, in)
+		if conjunction(n, true) || conjunction(n, false) {
+			c.add(n.Left, in)
+			c.add(n.Right, in)
+			return
 		}
-		if all := conjunction(n, true); all || conjunction(n, false) {
-			left, right := t.formula(n.Left, in), t.formula(n.Right, in)
-			return func(row int) bool {
-				if first := left(row); first != all {
-					return first
-				}
-				return right(row)
-			}
+		if comparisonOperators[n.Operator] && c.compare(n, in) {
+			return
 		}
 	}
-	text, positive := in.condition(node)
-	at, known := t[text]
-	if !known {
-		at = len(t)
-		t[text] = at
-	}
-	return func(row int) bool { return row>>at&1 == 1 == positive }
+	text, _ := in.condition(node)
+	c.put(text, true, false)
 }
 
-// anyOf returns whether a value is one of several.
-func (t truths) anyOf(value ast.Node, members []ast.Node, in locals) func(row int) bool {
-	each := make([]func(row int) bool, len(members))
-	for i, member := range members {
-		each[i] = t.formula(&ast.BinaryNode{Operator: "==", Left: value, Right: member}, in)
-	}
-	return func(row int) bool {
-		for _, same := range each {
-			if same(row) {
-				return true
-			}
+func (c cases) put(part string, values ...any) {
+	c.compared[part] = append(slices.Clip(c.compared[part]), values...)
+}
+
+var comparisonOperators = map[string]bool{"==": true, "!=": true, "<": true, "<=": true, ">": true, ">=": true, "in": true}
+
+// compare adds a side of a comparison whose other side is known, or says that none is.
+func (c cases) compare(n *ast.BinaryNode, in locals) bool {
+	members, isList := n.Right.(*ast.ArrayNode)
+	left, right := assumption{}.guessOf(fact{node: n.Left, locals: in}), assumption{}.guessOf(fact{node: n.Right, locals: in})
+	switch {
+	case n.Operator == "in" && isList:
+		for _, each := range members.Nodes {
+			c.add(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, in)
 		}
+	case right.known:
+		c.put(in.text(n.Left), right.members()...)
+	case left.known && n.Operator != "in":
+		c.put(in.text(n.Right), left.value)
+	default:
 		return false
 	}
+	return true
+}
+
+// sample is a value that stands for all between, or beside, those that a part is compared with.
+type sample struct {
+	value    any
+	compared []any
+}
+
+// members returns a value, or those of a list.
+func (g guess) members() []any {
+	if list, is := g.value.([]any); is {
+		return list
+	}
+	return []any{g.value}
+}
+
+// against returns the value of a sample beside what it was compared with.
+func (g guess) against(other guess) guess {
+	found, is := g.value.(sample)
+	if is && other.known && !slices.ContainsFunc(other.members(), func(value any) bool { return !contains(found.compared, value) }) {
+		return guessOf(found.value)
+	}
+	return g
+}
+
+func contains(values []any, value any) bool {
+	return slices.ContainsFunc(values, func(each any) bool { return equalJSON(each, value) })
+}
+
+// tried returns the values that a part is tried with: those that it is compared with, and
+// samples of what lies below, between and above them.
+func (c cases) tried(part string) (all []guess) {
+	compared := c.compared[part]
+	if !slices.ContainsFunc(compared, func(value any) bool { return kindOf(value) != boolean }) {
+		return []guess{guessOf(true), guessOf(false)}
+	}
+	for k, each := range compared {
+		if !contains(compared[:k], each) {
+			all = append(all, guessOf(each))
+		}
+	}
+	var numbers []float64
+	var beside []any
+	for _, each := range compared {
+		switch value := each.(type) {
+		case int:
+			numbers = append(numbers, float64(value))
+		case float64:
+			numbers = append(numbers, value)
+		case string:
+			beside = append(beside, "", value+"\x00")
+		}
+	}
+	if beside = append(beside, c.around(part, numbers)...); len(beside) == 0 {
+		beside = []any{"\x00"}
+	}
+	for _, value := range beside {
+		if !contains(compared, value) {
+			all = append(all, guess{value: sample{value, compared}})
+		}
+	}
+	return all
+}
+
+// around returns numbers below, between and above others.
+func (c cases) around(part string, numbers []float64) (all []any) {
+	length := strings.HasPrefix(part, "len(") // is no less than 0
+	slices.Sort(numbers)
+	for k, each := range numbers {
+		if k == 0 && (!length || each > 0) {
+			all = append(all, each-1)
+		}
+		switch between := k < len(numbers)-1; {
+		case !between:
+			all = append(all, each+1)
+		case !length && !c.whole[part]:
+			all = append(all, each+(numbers[k+1]-each)/2)
+		case numbers[k+1] > each+1:
+			all = append(all, each+1)
+		}
+	}
+	return all
 }
 
 // domains returns what the types say of the values that a condition compares: each is one
@@ -99,17 +210,11 @@ func (i *inference) domains(condition ast.Node) []fact {
 		quiet := inference{scope: i.scope, program: i.program, locals: map[string]*Type{}, values: locals{}}
 		quiet.skips = nil
 		found := quiet.node(each, false)
-		if len(found.values) == 0 || len(found.values) > maxParts {
-			continue
+		if found.kinds == integer {
+			facts = append(facts, fact{node: each, whole: true})
 		}
-		data, err := jsonvalue.Encode(found.values)
-		if err != nil {
-			continue
-		}
-		if list, err := expression.Compile(string(data), expression.Scope{}); err == nil {
-			if members, err := list.Parse(); err == nil {
-				facts = append(facts, fact{node: &ast.BinaryNode{Operator: "in", Left: each, Right: members}, holds: true})
-			}
+		if len(found.values) > 0 {
+			facts = append(facts, fact{node: &ast.BinaryNode{Operator: "in", Left: each, Right: &ast.ConstantNode{Value: found.values}}, holds: true})
 		}
 	}
 	return facts
@@ -121,7 +226,7 @@ type comparisons struct{ reads []ast.Node }
 // Visit takes what stands on the sides of a comparison.
 func (c *comparisons) Visit(node *ast.Node) {
 	n, is := (*node).(*ast.BinaryNode)
-	if !is || n.Operator != "==" && n.Operator != "!=" && n.Operator != "in" {
+	if !is || !comparisonOperators[n.Operator] {
 		return
 	}
 	for _, side := range []ast.Node{n.Left, n.Right} {

@@ -15,6 +15,7 @@ type fact struct {
 	node   ast.Node
 	holds  bool
 	locals locals
+	whole  bool // the node is no condition, but a whole number
 }
 
 // locals are the values of names that let gives, and of # where it is known.
@@ -77,7 +78,7 @@ func learn(facts []fact, node ast.Node, holds bool, in locals) []fact {
 	case *ast.VariableDeclaratorNode:
 		return learn(facts, n.Expr, holds, in.with(n.Name, n.Value, in))
 	}
-	return append(slices.Clip(facts), fact{node, holds, in})
+	return append(slices.Clip(facts), fact{node: node, holds: holds, locals: in})
 }
 
 func negates(n *ast.UnaryNode) bool { return n.Operator == "not" || n.Operator == "!" }
@@ -106,77 +107,7 @@ func followsFrom(facts []fact, node ast.Node, holds bool) bool {
 			return true
 		}
 	}
-	return entails(facts, node, holds) || isDecided(facts, node, holds)
-}
-
-// isDecided reports whether the values that facts give decide a condition.
-func isDecided(facts []fact, node ast.Node, holds bool) bool {
-	values := map[string]any{}
-	var choices []fact // one of several values
-	for _, known := range facts {
-		switch text, all := known.values(); len(all) {
-		case 0:
-		case 1:
-			values[text] = all[0]
-		default:
-			choices = append(choices, known)
-		}
-	}
-	gives := func(text string, value any) bool {
-		with := maps.Clone(values)
-		with[text] = value
-		found := assumption{values: with}.guessOf(fact{node: node})
-		return found.known && found.value == holds
-	}
-	if len(values) > 0 && gives("", nil) {
-		return true
-	}
-	return slices.ContainsFunc(choices, func(known fact) bool {
-		text, all := known.values()
-		return !slices.ContainsFunc(all, func(value any) bool { return !gives(text, value) })
-	}) || slices.ContainsFunc(facts, func(known fact) bool {
-		text, limit, upward := known.bound()
-		other, _, same := fact{node: node, holds: holds}.bound()
-		return text != "" && text == other && upward == same && gives(text, limit)
-	})
-}
-
-// values returns the values of which a fact says that a read has one.
-func (f fact) values() (text string, all []any) {
-	if n, ok := f.node.(*ast.BinaryNode); ok {
-		right := assumption{}.guessOf(fact{node: n.Right, locals: f.locals})
-		left := assumption{}.guessOf(fact{node: n.Left, locals: f.locals})
-		members, isList := right.value.([]any)
-		switch equal := n.Operator == "==" && f.holds || n.Operator == "!=" && !f.holds; {
-		case equal && right.known:
-			return f.locals.text(n.Left), []any{right.value}
-		case equal && left.known:
-			return f.locals.text(n.Right), []any{left.value}
-		case n.Operator == "in" && f.holds && isList:
-			return f.locals.text(n.Left), members
-		}
-		return "", nil
-	}
-	if names, _ := f.locals.chain(f.node); names != nil {
-		return f.locals.text(f.node), []any{f.holds}
-	}
-	return "", nil
-}
-
-// bound returns the limit that a fact sets to a read, and whether the read is above it.
-func (f fact) bound() (text string, limit any, upward bool) {
-	n, ok := f.node.(*ast.BinaryNode)
-	if !ok || n.Operator[0] != '<' && n.Operator[0] != '>' {
-		return "", nil, false
-	}
-	upward = (n.Operator[0] == '>') == f.holds
-	if right := (assumption{}).guessOf(fact{node: n.Right, locals: f.locals}); right.known {
-		return f.locals.text(n.Left), right.value, upward
-	}
-	if left := (assumption{}).guessOf(fact{node: n.Left, locals: f.locals}); left.known {
-		return f.locals.text(n.Right), left.value, !upward
-	}
-	return "", nil, false
+	return entails(facts, node, holds)
 }
 
 // condition returns the text of a condition by which it is compared with others, equal
@@ -194,24 +125,12 @@ func (l locals) condition(node ast.Node) (text string, positive bool) {
 		positive = n.Operator != "!=" && n.Operator != "<=" && n.Operator != ">="
 		switch n.Operator {
 		case "==", "!=":
-			for _, side := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
-				if value, literally := side[1].(*ast.BoolNode); literally {
-					text, same := l.condition(side[0])
-					return text, same == (value.Value == positive)
-				}
-			}
 			return min(left, right) + " == " + max(left, right), positive
 		case ">", "<=":
 			left, right = right, left
 		case "<", ">=":
 		default:
 			return l.text(n), true
-		}
-		switch { // no length is below 0
-		case left == "0" && strings.HasPrefix(right, "len("):
-			return left + " == " + right, !positive
-		case strings.HasPrefix(left, "len(") && right == "1":
-			return "0 == " + left, positive
 		}
 		return left + " < " + right, positive
 	}
