@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -110,6 +111,39 @@ func Connect(ctx context.Context, stdin io.WriteCloser, stdout io.Reader, option
 		return nil, errors.Join(err, stdin.Close())
 	}
 	return c, nil
+}
+
+// Start starts a program and connects to it; Connect has the errors, and one that does not
+// start is ENGINE_OFFLINE. Who calls it closes the client, and then waits for the program.
+func Start(ctx context.Context, program *exec.Cmd, options Options) (*Client, error) {
+	stdin, err := program.StdinPipe()
+	if err != nil {
+		return nil, fault.New(fault.EngineOffline, "%w", err)
+	}
+	stdout, err := program.StdoutPipe()
+	if err != nil {
+		return nil, fault.New(fault.EngineOffline, "%w", err)
+	}
+	if err := program.Start(); err != nil {
+		return nil, fault.New(fault.EngineOffline, "%s does not start: %w", program.Path, err)
+	}
+	client, err := Connect(ctx, stdin, stdout, options)
+	if err != nil {
+		_ = program.Wait() // why it did not answer is the cause
+	}
+	return client, err
+}
+
+// Ask calls a tool and decodes its result.
+func (c *Client) Ask(ctx context.Context, tool string, args, into any) error {
+	raw, err := c.Call(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fault.New(fault.Internal, "the answer of %s cannot be read: %w", tool, err)
+	}
+	return nil
 }
 
 // ServerInfo returns the server's name and version, and the negotiated protocol

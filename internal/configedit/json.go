@@ -153,7 +153,7 @@ func setJSON(text []byte, entry Entry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made, unchangedElsewhere(after, withEntry(before, entry, value))
+	return made, unchangedElsewhere(withoutEntry(after, entry), withoutEntry(before, entry))
 }
 
 // plainOf returns a value as decoded after encoding.
@@ -236,29 +236,4 @@ func replaceJSON(text []byte, at hujson.Value, value, plain any) ([]byte, error)
 		return nil, err
 	}
 	return splice(text, at.StartOffset, at.EndOffset, written), nil
-}
-
-// withEntry is the expected plain value of a text after adding the entry.
-func withEntry(at any, entry Entry, value any) any {
-	if len(entry.Path) == 0 {
-		if entry.Own == nil {
-			return value
-		}
-		array, _ := at.([]any)
-		for i, element := range array {
-			if entry.Own(element) {
-				array[i] = value
-				return array
-			}
-		}
-		return append(array, value)
-	}
-	object, ok := at.(map[string]any)
-	if !ok {
-		object = map[string]any{}
-	}
-	below := entry
-	below.Path = entry.Path[1:]
-	object[entry.Path[0]] = withEntry(object[entry.Path[0]], below, value)
-	return object
 }

@@ -128,13 +128,12 @@ func setTOML(text []byte, entry Entry) ([]byte, error) {
 	}
 	made, last := replaced(text, entry.Path, writeTable(header, table)), len(entry.Path)-1
 	if entry.Merge && now != nil {
-		added := !within(now, value)
 		overlay(now, value)
 		merged, err := mergeTOML(text, entry.Path, table)
 		if after, failed := parseTOML(merged); err == nil && failed == nil && equal(after, before) {
 			return merged, nil
 		}
-		if added {
+		if !equal(now, value) { // a person or Codex added something
 			return nil, fault.New(fault.InvalidParams, "%s has more than Savant wrote, and values that are not in a line of their own; write each as key = value", header)
 		} // else the whole table is written anew
 	}
@@ -179,17 +178,6 @@ func appended(text []byte, block, nl string) []byte {
 		text = append(text, nl...)
 	}
 	return append(text, block...)
-}
-
-// within reports whether a table has no key that the other one lacks.
-func within(table, other map[string]any) bool {
-	for key, value := range table {
-		below, _ := value.(map[string]any)
-		if _, has := other[key]; !has || !within(below, tableAt(other, []string{key})) {
-			return false
-		}
-	}
-	return true
 }
 
 // overlay sets the values of another table, and of the tables in it.

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -38,20 +37,9 @@ func startServer(ctx context.Context, options Options, path, top string) (*child
 	command.Stderr = options.Stderr
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = childGrace
-	stdin, err := command.StdinPipe()
+	client, err := mcpclient.Start(ctx, command, mcpclient.Options{Version: options.Version})
 	if err != nil {
-		return nil, fault.New(fault.Internal, "a pipe to the server: %w", err)
-	}
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		return nil, fault.New(fault.Internal, "a pipe from the server: %w", err)
-	}
-	if err := command.Start(); err != nil {
-		return nil, fault.New(fault.EngineOffline, "starting the server: %w", err)
-	}
-	client, err := mcpclient.Connect(ctx, stdin, stdout, mcpclient.Options{Version: options.Version})
-	if err != nil {
-		return nil, errors.Join(err, command.Wait())
+		return nil, err
 	}
 	return &child{command, client}, nil
 }

@@ -98,7 +98,7 @@ func tour(ctx context.Context, client *mcpclient.Client, show *display, repo str
 	if err := connect(ctx, client, show); err != nil {
 		return reply, err
 	}
-	err := ask(ctx, client, "think.plan", map[string]any{"workflow": demoWorkflow, "params": map[string]any{"repo": repo}}, &reply)
+	err := client.Ask(ctx, "think.plan", map[string]any{"workflow": demoWorkflow, "params": map[string]any{"repo": repo}}, &reply)
 	for err == nil && !reply.Done && reply.Instruction != nil {
 		reply, err = follow(ctx, client, show, reply)
 	}
@@ -112,7 +112,7 @@ func connect(ctx context.Context, client *mcpclient.Client, show *display) error
 		return err
 	}
 	var driver library.DriverPrompt
-	if err := ask(ctx, client, "think.driver_prompt", struct{}{}, &driver); err != nil {
+	if err := client.Ask(ctx, "think.driver_prompt", struct{}{}, &driver); err != nil {
 		return err
 	}
 	show.server(client, tools, driver)
@@ -138,7 +138,7 @@ func follow(ctx context.Context, client *mcpclient.Client, show *display, reply 
 	} else {
 		args["result_snapshot"] = result
 	}
-	err = ask(ctx, client, "think.next", args, &next)
+	err = client.Ask(ctx, "think.next", args, &next)
 	if errors.Is(err, fault.ValidationFailed) || errors.Is(err, fault.ToolFailed) {
 		show.refusal(fault.From(err))
 		return reply, nil
@@ -167,16 +167,4 @@ func failed(failed error) (json.RawMessage, error) {
 		return text, err
 	}
 	return json.Marshal(schemas.FailedCall(failed))
-}
-
-// ask calls a tool and decodes its result.
-func ask(ctx context.Context, client *mcpclient.Client, tool string, args, into any) error {
-	raw, err := client.Call(ctx, tool, args)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fault.New(fault.Internal, "the answer of %s cannot be read: %w", tool, err)
-	}
-	return nil
 }

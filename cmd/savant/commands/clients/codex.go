@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 
@@ -19,40 +20,36 @@ const maxLine = 16 << 20
 
 // appServer sends one request to `codex app-server`, in JSON-RPC lines, and returns the
 // result.
-func appServer(ctx context.Context, path, folder, method string, params any) (json.RawMessage, error) {
+func appServer(ctx context.Context, path, folder, method string, params any) (result json.RawMessage, err error) {
+	defer func() {
+		if err != nil {
+			err = fault.New(fault.ToolFailed, "codex app-server: %w", err)
+		}
+	}()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, "app-server")
 	command.Dir = folder
 	stdin, err := command.StdinPipe()
 	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "codex app-server: %w", err)
+		return nil, err
 	}
 	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, fault.New(fault.ToolFailed, "codex app-server: %w", err)
+		return nil, err
 	}
 	if err := command.Start(); err != nil {
-		return nil, fault.New(fault.ToolFailed, "codex app-server does not start: %w", err)
+		return nil, err
 	}
 	defer func() { _ = command.Wait() }()
 	defer cancel() // the server does not end by itself
 	defer stdin.Close()
-	type message struct {
-		ID     int             `json:"id,omitempty"`
-		Method string          `json:"method,omitempty"`
-		Params any             `json:"params,omitempty"`
-		Result json.RawMessage `json:"result,omitempty"`
-		Error  *struct {
-			Message string `json:"message"`
-		} `json:"error,omitempty"`
-	}
 	encoder := json.NewEncoder(stdin)
 	lines := bufio.NewScanner(stdout)
 	lines.Buffer(nil, maxLine)
 	exchange := func(id int, method string, params any) (json.RawMessage, error) {
 		if err := encoder.Encode(message{ID: id, Method: method, Params: params}); err != nil {
-			return nil, fault.New(fault.ToolFailed, "codex app-server: %w", err)
+			return nil, err
 		}
 		for lines.Scan() {
 			var answer message
@@ -60,20 +57,31 @@ func appServer(ctx context.Context, path, folder, method string, params any) (js
 				continue
 			}
 			if answer.Error != nil {
-				return nil, fault.New(fault.ToolFailed, "codex app-server: %s: %s", method, answer.Error.Message)
+				return nil, fmt.Errorf("%s: %s", method, answer.Error.Message)
 			}
 			return answer.Result, nil
 		}
-		return nil, fault.New(fault.ToolFailed, "codex app-server ended without an answer to %s", method)
+		return nil, errors.New("it ended without an answer to " + method)
 	}
 	hello := map[string]any{"clientInfo": map[string]any{"name": "savant", "version": "0"}, "capabilities": map[string]any{"experimentalApi": true}}
 	if _, err := exchange(1, "initialize", hello); err != nil {
 		return nil, err
 	}
 	if err := encoder.Encode(message{Method: "initialized"}); err != nil {
-		return nil, fault.New(fault.ToolFailed, "codex app-server: %w", err)
+		return nil, err
 	}
 	return exchange(2, method, params)
+}
+
+// message is a request, or an answer, of the app-server.
+type message struct {
+	ID     int             `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params any             `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error,omitempty"`
 }
 
 // trustCodex asks Codex to trust Savant's hooks, with the person's agreement: Codex

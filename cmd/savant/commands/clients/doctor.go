@@ -3,10 +3,8 @@ package clients
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -240,28 +238,15 @@ func (d *doctor) plan(ctx context.Context, configured clientsetup.Command, folde
 		command.Env = append(command.Env, name+"="+value)
 	}
 	command.Env = append(command.Env, "SAVANT_PATH="+folder)
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		return fault.New(fault.EngineOffline, "%w", err)
-	}
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		return fault.New(fault.EngineOffline, "%w", err)
-	}
 	var said bytes.Buffer // read after Wait only
 	command.Stderr = &said
-	if err := command.Start(); err != nil {
-		return fault.New(fault.EngineOffline, "%s does not start: %w", configured.Words[0], err)
-	}
 	defer func() {
-		_ = stdin.Close()
-		_, _ = io.Copy(io.Discard, stdout)
 		_ = command.Wait()
 		if text := strings.TrimSpace(said.String()); err != nil && text != "" {
 			err = fault.New(fault.From(err).Code, "%s; it said: %s", fault.From(err).Details, fault.Cut(text, 300))
 		}
 	}()
-	server, err := mcpclient.Connect(ctx, stdin, stdout, mcpclient.Options{Version: d.World.Version})
+	server, err := mcpclient.Start(ctx, command, mcpclient.Options{Version: d.World.Version})
 	if err != nil {
 		return err
 	}
@@ -298,7 +283,7 @@ func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
 	var list struct {
 		Workflows []struct{ ID, Origin string }
 	}
-	if err := answerOf(ctx, server, "think.workflows.list", nil, &list); err != nil {
+	if err := server.Ask(ctx, "think.workflows.list", nil, &list); err != nil {
 		return err
 	}
 	followed := 0
@@ -308,7 +293,7 @@ func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
 			continue
 		}
 		var found think.ValidateOutput
-		if err := answerOf(ctx, server, "think.validate", map[string]any{"workflow": each.ID, "strict_tools": true}, &found); err != nil {
+		if err := server.Ask(ctx, "think.validate", map[string]any{"workflow": each.ID, "strict_tools": true}, &found); err != nil {
 			return err
 		}
 		if found.Valid {
@@ -322,15 +307,6 @@ func (d *doctor) bundled(ctx context.Context, server *mcpclient.Client) error {
 	}
 	d.right("%s need no other server", terminal.Count(followed, "bundled workflow"))
 	return nil
-}
-
-// answerOf calls a tool of a server and reads its answer.
-func answerOf(ctx context.Context, server *mcpclient.Client, tool string, args map[string]any, into any) error {
-	raw, err := server.Call(ctx, tool, args)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(raw, into)
 }
 
 // trialRun is the run that the doctor plans.
