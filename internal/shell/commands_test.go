@@ -74,7 +74,7 @@ func TestATextThatIsTooMuch(t *testing.T) {
 	for _, each := range []string{strings.Repeat("{a,b}", 12_000), "x=a;" + strings.Repeat("x=$x$x;", 200), "f() { f; f; }; f", "echo {1..1000000}",
 		"python3 -c 'import subprocess\n" + strings.Repeat("for name in open(\"a.txt\"): print(\"%s is %d\" % (name, len(name.split(\",\"))))\n", 600) + "'", "node -e '" + strings.Repeat("x.push({a: 1, b: [2, 3]}); console.log(`${x}`);", 1000) + "'",
 		"python3 <<E\nimport os\n" + strings.Repeat("print(f\"{a} of {b}: {c}\")\n", 2000) + "os.system(\"ls\")\nE",
-		"cat > a <<E\n" + strings.Repeat("error at f( b\n", 1000) + "E", "npx x " + strings.Repeat("src/a.ts ", 3000)} {
+		"cat > a <<E\n" + strings.Repeat("error at f( b\n", 1000) + "E", "npx x " + strings.Repeat("src/a.ts ", 3000), "x=$(printf '" + strings.Repeat("%1000000s", 1000) + "' a)"} {
 		_, err := shell.Commands(each)
 		require.NoError(t, err, each[:5])
 	}

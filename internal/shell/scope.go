@@ -214,7 +214,11 @@ func (s scope) printedOf(words []string, from []*syntax.Redirect) string {
 	return "$()"
 }
 
-var echoOption = pattern.Lazy(`^-[neE]+$`)
+var (
+	echoOption = pattern.Lazy(`^-[neE]+$`)
+	// wide matches a format that fills a word with blanks or noughts: a few bytes of it make a megabyte.
+	wide = pattern.Lazy(`%[^a-zA-Z%]*(\*|\d{3})`)
+)
 
 // formatted returns what printf makes of its words.
 func formatted(words []string) string {
@@ -224,9 +228,10 @@ func formatted(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	text, _, err := expand.Format(nil, words[0], words[1:])
-	if err != nil {
-		return strings.Join(words, " ")
+	if !wide().MatchString(words[0]) {
+		if text, _, err := expand.Format(nil, words[0], words[1:]); err == nil {
+			return text
+		}
 	}
-	return text
+	return strings.Join(words, " ")
 }
