@@ -1,10 +1,6 @@
 package redact
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"mime/quotedprintable"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutsOfKeys are what stands within a word that was cut: concatenations and continued lines of source code, soft
-// breaks of quoted-printable, and ends of lines, also in JSON, in a diff and in a reply to a message.
-var cutsOfKeys = []string{`" + "`, "\" +\n\t\"", "\"\n    \"", `" . "`, "\" & _\n\"", `\" + \"`, "\" +\n+\t\"", "\\\n", "\n", "\r\n", `\n`, "\n+", "\n> ", "\n    ", "=\n", "=\r\n"}
+// cutsOfKeys are what stands within a word that was cut: concatenations and continued lines of source code, also
+// in JSON and in a diff, and colours.
+var cutsOfKeys = []string{`" + "`, "\" +\n\t\"", "\"\n    \"", `" . "`, "\" & _\n\"", `\" + \"`, "\" +\n+\t\"", "\\\n", "\\\r\n", "\\\n+", "\x1b[0m"}
 
 // Of 128 keys that something cuts at a quarter, in the middle or at three quarters, 126 are found.
 func TestKeysThatAreCut(t *testing.T) {
@@ -37,37 +33,13 @@ func TestKeysThatAreCut(t *testing.T) {
 		}
 		shown := []string{}
 		for _, key := range keys {
-			var mail bytes.Buffer
-			soft := quotedprintable.NewWriter(&mail)
-			_, err := fmt.Fprintf(soft, "Hello Ada, the credentials für den Server are %s, please use them.", key.text)
-			require.NoError(t, errors.Join(err, soft.Close()))
-			for _, text := range []string{mail.String(), "GET /cb?note=" + url.QueryEscape(key.text) + "&z=2"} {
-				if left := r.Text(text); shows(left, key.random) {
-					shown = append(shown, left)
-				}
+			if left := r.Text("GET /cb?note=" + url.QueryEscape(key.text) + "&z=2"); shows(left, key.random) {
+				shown = append(shown, left)
 			}
 		}
-		require.LessOrEqual(t, len(shown)*128, len(keys)*2*2, "%q", shown)
+		require.LessOrEqual(t, len(shown)*128, len(keys)*2, "%q", shown)
 	}
 	require.Equal(t, "GET /run?cmd=tool+--token+"+Mark, New().Certain().Text("GET /run?cmd=tool+--token+k3e9Ssi4kZcvTI"))
-}
-
-// A stream leaves neither part of a key in view that the end of a line cuts.
-func TestAKeyThatIsCutInAStream(t *testing.T) {
-	key := "ghp_" + made(letters+digits, 36)
-	for _, cut := range []string{"\n", "\r\n", "\n    ", "=\n", "\n+"} {
-		for part := 1; part < 9; part++ {
-			var out strings.Builder
-			stream := NewStream(New(), func(text string) { out.WriteString(text) })
-			for rest := "use " + key[:20] + cut + key[20:] + " now\n"; rest != ""; rest = rest[min(len(rest), part):] {
-				stream.Add(rest[:min(len(rest), part)])
-			}
-			stream.Flush()
-			require.NotContains(t, out.String(), key[24:], "%q", cut)
-			require.Contains(t, out.String(), "use "+Mark, "%q", cut)
-			require.True(t, strings.HasSuffix(out.String(), " now\n"), "%q", out.String())
-		}
-	}
 }
 
 // What only resembles a cut joins nothing.
