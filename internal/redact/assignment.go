@@ -35,7 +35,7 @@ func namesSecret(text string, at, end int) bool {
 	}
 	word := text[at:end]
 	if isWeak(word) {
-		return at == 0 || !isLower(text[at-1]) || isUpper(text[at])
+		return at == 0 || !isLower(text[at-1]) || isUpper(text[at]) || !keyBytes[text[at]]
 	}
 	if !strings.EqualFold(word, "key") && !strings.EqualFold(word, "token") {
 		return true
@@ -421,8 +421,8 @@ var selector = pattern.Lazy(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$`)
 // variable matches the name of a variable that is one of several: CancelToken$1.
 var variable = pattern.Lazy(`^[A-Za-z_]+(\$\d|\d)$`)
 
-// fileName matches the path of a file or a key in a store: /foo/bar.
-var fileName = pattern.Lazy(`^\.{0,2}(/([A-Za-z_.-]+|v\d|\d{1,6}))+/?$`)
+// fileName matches the path of a file or a key in a store, and a package with its version: /foo/bar, a@1.2.3.
+var fileName = pattern.Lazy(`^\.{0,2}(/([A-Za-z_.-]+|v\d|\d{1,6}))+/?$|^[\w@./-]+@\d+(\.\d+)+[\w.-]*$`)
 
 // placeholder begins a text that stands for another.
 var placeholder = bytesOf("$<%{")

@@ -8,7 +8,8 @@ import (
 )
 
 // weakNames also name what is no secret: a folder, a count of tests, a kind of access.
-var weakNames = []string{"pass", "pwd", "psk", "passcode", "_pat", "_auth", "identified by"}
+var weakNames = []string{"pass", "pwd", "psk", "passcode", "_pat", "_auth", "identified by",
+	"passwords", "secrets", "tokens", "api_keys", "apikeys", "access_keys", "requirepass", "masterauth", "?sig", "&sig"}
 
 func isWeak(name string) bool { return slices.Contains(weakNames, strings.ToLower(name)) }
 

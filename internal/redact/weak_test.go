@@ -17,6 +17,7 @@ func TestSecretsInEveryNotation(t *testing.T) {
 		"<password>%P</password>", `<entry key="password">%P</entry>`, "password: |\n  %P\n", "token: >-\n    %K\nnext: 1", "Your token is %K", "The password is: %P",
 		`password = """%P"""`, `password = r'%P'`, `secret = @"%P"`, "ALTER ROLE ada PASSWORD '%P';", "IDENTIFIED BY '%P'", `X-Api-Key:[%K]`, `{"x-api-key": ["%K"]}`,
 		"pwd=%P;", `"pass": "%P"`, "ansible_become_pass: %P", "secret_key_base: %K%K", "GITHUB_PAT=%K", `psk="%P"`,
+		`"token" = "%K"`, "requirepass %P", "masterauth %P", "https://files.example.org/a?sig=%K", "/b?se=1&sig=%K&sv=2", `api_keys = ["%K"]`, "API_TOKENS=%K", `secrets = "%K"`, `passwords = ["%P"]`,
 	} {
 		text = strings.NewReplacer("%K", key, "%P", password).Replace(text)
 		for _, r := range []*Redactor{New(), New().Certain()} {
@@ -34,7 +35,7 @@ func TestSecretsInEveryNotation(t *testing.T) {
 func TestWeakNamesAndNotationsAlone(t *testing.T) {
 	for _, text := range []string{"--- PASS: TestReads/a+b#01_Long2Name (0.00s)", "pass=312 fail=0", "PWD=/home/ada/src2", `pwd: "/srv/App2Data"`, "func blocks(secret *corev1.Secret, name string)",
 		`page.type("#password", process.env.TEST_2_PASSWORD!)`, "import OAuth2AccessToken, OAuth2RefreshToken", "token (see RFC6750)", "All 5 tests pass (12/12 Files2)", `t("token", "Token2Of3")`,
-		"<token>{{ token1 }}</token>", `getToken("k8s.io/v1/pods")`, "a token is 2048 bytes", "key_base: 16", "low_pass = filter2d"} {
+		"<token>{{ token1 }}</token>", `getToken("k8s.io/v1/pods")`, "a token is 2048 bytes", "key_base: 16", "low_pass = filter2d", `"thoughtSignature": "EtsCCtgCAb4k9vsG6jAGgwWyEfGwT99Cs3RhM4EVEyjTlze2DxNU"`, "max_tokens: 4096", "sort_keys=True", "secrets: inherit", "The keys: a1, b2", `"js-tokens": ["js-tokens@9.0.1"]`, `"tough-cookie": ["tough-cookie@4.1.4"]`} {
 		for _, r := range []*Redactor{New(), New().Certain()} {
 			require.Equal(t, text, r.Text(text))
 		}
