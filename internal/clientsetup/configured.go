@@ -2,6 +2,7 @@ package clientsetup
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,19 +19,25 @@ type Command struct {
 	// Own reports whether Setup would write the command, apart from values of its variables.
 	// Another one must not be started: a file may have come with a folder.
 	Own bool
+	// Added are the variables of a command that is otherwise one that Setup would write: Setup
+	// keeps what a person added.
+	Added []string
 }
 
 // None reports whether nothing is configured.
 func (c Command) None() bool { return len(c.Words) == 0 && c.Line == "" }
 
-// sameAs compares two commands apart from the values of variables.
-func (c Command) sameAs(other Command) bool {
-	for name := range c.Env {
-		if _, known := other.Env[name]; !known {
-			return false
+// compare says how the command differs from the one that Setup would write.
+func (c *Command) compare(own Command) {
+	if c.None() || !slices.Equal(c.Words, own.Words) || c.Line != own.Line {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		if _, known := own.Env[name]; !known {
+			c.Added = append(c.Added, name)
 		}
 	}
-	return !c.None() && slices.Equal(c.Words, other.Words) && c.Line == other.Line
+	c.Own = len(c.Added) == 0
 }
 
 // Configured is the state of Savant in a client's configuration.
@@ -71,7 +78,8 @@ func (c Client) Configured(t Target) (Configured, error) {
 			return found, refused(change.Path, err)
 		}
 	}
-	found.Server.Own, found.Hook.Own = found.Server.sameAs(own.Server), found.Hook.sameAs(own.Hook)
+	found.Server.compare(own.Server)
+	found.Hook.compare(own.Hook)
 	return found, nil
 }
 

@@ -187,7 +187,11 @@ func (d *doctor) examine(ctx context.Context, client clientsetup.Client, found c
 // foreign shows a command that setup does not write. It may be of a folder's author, so it is
 // not started.
 func (d *doctor) foreign(what string, found clientsetup.Command, remedy string) {
-	if !found.None() && !found.Own {
+	switch {
+	case found.None() || found.Own:
+	case len(found.Added) > 0 && !d.project: // in the person's own file setup keeps them
+		d.note("the " + what + " was not started, since it has variables that setup does not write: " + terminal.Visible(strings.Join(found.Added, ", ")))
+	default:
 		d.wrong("the "+what+" is not the one that setup writes, and was not started: "+fault.Cut(commandText(found), 500), remedy)
 	}
 }
