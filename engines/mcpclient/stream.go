@@ -163,15 +163,25 @@ func (s *streamLink) route(found []*jsonrpc.Message) {
 		case !m.IsResponse():
 			s.client.route(m)
 		case s.waiting.Deliver("", m), s.waiting.Asked(m.ID), string(m.ID) == probe, m.Result == nil && m.Error == nil:
-		case s.notified.Load() && (m.ID == nil || string(m.ID) == "null") && (m.Error == nil || plain(jsonvalue.Member(m.Error, "code")) == strconv.Itoa(jsonrpc.MethodNotFound)):
-			shown := s.client.printable(m.Raw)
-			s.skipped.Store(&shown)
+		case s.notified.Load() && answersNotification(m):
 		case m.Error != nil: // it could not read a request
 			s.lose(decodeReply(m, nil))
 		default:
 			s.lose(fault.New(fault.ToolFailed, "the server sent an answer that names no request of Savant: %q", s.client.printable(m.Raw)).OutcomeUnknown())
 		}
 	}
+}
+
+// answersNotification tells an answer to a notification: it names no request, and either says
+// that there is no such method, or has a result without members.
+func answersNotification(m *jsonrpc.Message) bool {
+	switch {
+	case m.ID != nil && string(m.ID) != "null":
+		return false
+	case m.Error != nil:
+		return plain(jsonvalue.Member(m.Error, "code")) == strconv.Itoa(jsonrpc.MethodNotFound)
+	}
+	return !bytes.Contains(m.Result, []byte(":"))
 }
 
 func (s *streamLink) startWork(work func()) { go work() }
@@ -246,7 +256,7 @@ type SkippedLineError struct {
 }
 
 func (s *SkippedLineError) Error() string {
-	return fmt.Sprintf("%v; the server printed a line that is no message: %q", s.cause, s.Line)
+	return fmt.Sprintf("%s; the server printed a line that is no message: %q", fault.From(s.cause).Message(), s.Line)
 }
 
 // Unwrap returns what ended the wait.

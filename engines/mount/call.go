@@ -111,7 +111,7 @@ func (s *server) notBegun(ctx context.Context) error {
 // failure codes an error between the server and Savant, and decides whether the session
 // continues.
 func (s *server) failure(live *session, tool string, err error) error {
-	coded := fault.From(err)
+	coded, code := fault.From(err), fault.ToolFailed // codes of another server mean nothing here
 	details := s.launch.hidden.Text(coded.Message())
 	if !live.alive() {
 		live.close()
@@ -123,14 +123,15 @@ func (s *server) failure(live *session, tool string, err error) error {
 		return err
 	case coded.Code == fault.EngineOffline:
 		s.unreachable(live, coded)
-		offline := fault.New(fault.EngineOffline, "%s: %s", tool, details)
-		if _, unknown := coded.Extra["outcome"]; unknown {
-			offline.OutcomeUnknown()
-		}
-		return offline
+		code = coded.Code
+	default: // it answers
+		s.succeeded()
 	}
-	s.succeeded() // it answers; codes of another server mean nothing here
-	return fault.New(fault.ToolFailed, "%s: %s", tool, fault.Cut(details, maxErrorText))
+	failed := fault.New(code, "%s: %s", tool, fault.Cut(details, maxErrorText))
+	if _, unknown := coded.Extra["outcome"]; unknown {
+		failed.OutcomeUnknown()
+	}
+	return failed
 }
 
 // content returns the result of a tool, see engines.NewContent. A failed tool is TOOL_FAILED with its text.
