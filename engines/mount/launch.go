@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/internal/jsonvalue"
 	"savant/internal/pattern"
 	"savant/internal/redact"
 )
@@ -176,52 +175,4 @@ func (x *expansion) checkURL(text string) error {
 		}
 	}
 	return nil
-}
-
-// fingerprint describes how a server is reached, as written in the file. Every part of
-// it affects Digest. Lines are for people and contain no value of a variable, a header
-// or a query.
-type fingerprint struct {
-	Digest string   `json:"digest"`
-	Lines  []string `json:"lines"`
-}
-
-func (e *entry) fingerprint() (fingerprint, error) {
-	// Absent values count as empty ones: digests in existing files were made so.
-	args, env, headers := []string{}, map[string]string{}, map[string]string{}
-	args = append(args, e.args...)
-	maps.Copy(env, e.env)
-	maps.Copy(headers, e.headers)
-	digest, err := jsonvalue.Digest(map[string]any{"command": e.command, "args": args, "cwd": e.dir, "env": env, "url": e.url, "headers": headers})
-	if err != nil {
-		return fingerprint{}, err
-	}
-	made := fingerprint{Digest: digest}
-	line := func(kind, text string) { made.Lines = append(made.Lines, kind+" "+text) }
-	if e.command != "" {
-		line("command", e.command)
-	}
-	for _, arg := range e.args {
-		line("argument", arg)
-	}
-	if e.dir != "" {
-		line("cwd", e.dir)
-	}
-	if e.url != "" {
-		bare, _, _ := strings.Cut(e.url, "?")
-		scheme, rest, _ := strings.Cut(bare, "://")
-		line("url", scheme+"://"+rest[strings.LastIndexByte(rest, '@')+1:])
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.env)) {
-		line("variable", name+" "+mark(e.env[name]))
-	}
-	for _, name := range slices.Sorted(maps.Keys(e.headers)) {
-		line("header", name+" "+mark(e.headers[name]))
-	}
-	return made, nil
-}
-
-// mark stands in for a text that may be secret; it changes with the text.
-func mark(text string) string {
-	return "(" + jsonvalue.HexSum([]byte(text))[:8] + ")"
 }

@@ -36,7 +36,6 @@ type lockFile struct {
 
 // pinnedServer is what is trusted of one server.
 type pinnedServer struct {
-	Launch fingerprint `json:"launch"`
 	// Tools are the definitions, by the server's own names.
 	Tools map[string]pin `json:"tools"`
 }

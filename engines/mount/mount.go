@@ -161,16 +161,12 @@ func (s *server) prepare(environment []string, folder string, lockErr error) {
 		return
 	}
 	var err error
-	if s.print, err = s.entry.fingerprint(); err == nil {
-		s.launch, err = s.entry.resolve(environment, folder)
-	}
+	s.launch, err = s.entry.resolve(environment, folder)
 	switch {
 	case lockErr != nil:
 		s.fixed = fault.From(lockErr)
 	case err != nil:
 		s.fixed = offline(err)
-	case s.trusted != nil && s.trusted.Launch.Digest != s.print.Digest:
-		s.fixed = fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
 	}
 	if s.fixed != nil {
 		s.logger.Debug("a server is offline", "server", s.entry.name, "reason", s.fixed.Details)

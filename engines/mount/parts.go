@@ -85,39 +85,6 @@ func (m *Mounts) Part(name string) (part trust.Part, refused error, err error) {
 	return part, m.options.Trust.Require(part), nil
 }
 
-// AcceptLaunch pins the current way to start servers that already have a pin: a person
-// has accepted it.
-func AcceptLaunch(root *os.Root, names ...string) error {
-	all, err := configured(root)
-	if err != nil {
-		return err
-	}
-	file, err := readLock(root)
-	if err != nil {
-		return err
-	}
-	for _, each := range all {
-		print, err := each.fingerprint()
-		if err != nil {
-			return err
-		}
-		known := file.Servers[each.name]
-		if known == nil || known.Launch.Digest == print.Digest || !slices.Contains(names, each.name) {
-			continue
-		}
-		err = pinServer(root, each.name, func(held *pinnedServer) *pinnedServer {
-			if held == nil {
-				return nil
-			}
-			return &pinnedServer{Launch: print, Tools: held.Tools}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // part describes the server for acceptance: how it is started or reached, its
 // environment, and which of its tools are offered.
 func (e *entry) part(folder string) (trust.Part, error) {

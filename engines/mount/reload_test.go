@@ -54,8 +54,8 @@ func TestServersComeAndGo(t *testing.T) {
 	require.Equal(t, []string{"comes.echo"}, w.status("comes").Tools)
 
 	w.reload(w.servers("comes", "crash-first", "stays", "good"))
-	require.Equal(t, engines.Offline, w.status("comes").State, "how it is started was not approved")
-	require.Contains(t, w.status("comes").Reason, "savant engines approve comes")
+	require.Equal(t, engines.Idle, w.status("comes").State, "it ended, and starts in the new way")
+	require.Equal(t, []string{"comes.echo"}, w.status("comes").Tools, "as they were approved")
 	w.reload("{}")
 	require.Equal(t, []string{"git"}, w.registry.Engines())
 }

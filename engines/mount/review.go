@@ -16,8 +16,6 @@ type Review struct {
 	Server string
 	// First means that the server has no pin yet.
 	First bool
-	// Launch is the diff of how the server is started; empty if unchanged.
-	Launch string
 	// Changes are the tools that differ, by name.
 	Changes []Change
 	// Refused are the tools that cannot be trusted, with the reason.
@@ -37,30 +35,7 @@ type Change struct {
 }
 
 // IsUnchanged reports whether there is nothing to accept.
-func (r Review) IsUnchanged() bool { return !r.First && r.Launch == "" && len(r.Changes) == 0 }
-
-// ReviewLaunch returns a diff of how a server is started; empty if unchanged. It starts
-// nothing: a person may want to see this first.
-func (m *Mounts) ReviewLaunch(name string) (string, error) {
-	s, err := m.server(name)
-	if err != nil {
-		return "", err
-	}
-	return s.reviewLaunch()
-}
-
-// reviewLaunch is ReviewLaunch. The error is why the server cannot be started.
-func (s *server) reviewLaunch() (string, error) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	switch {
-	case s.fixed != nil && s.fixed.Code != fault.ToolChanged:
-		return "", s.fixed
-	case s.trusted == nil || s.trusted.Launch.Digest == s.print.Digest:
-		return "", nil
-	}
-	return diff(s.trusted.Launch.Lines, s.print.Lines), nil
-}
+func (r Review) IsUnchanged() bool { return !r.First && len(r.Changes) == 0 }
 
 // Review starts a server, trusted or not, compares it with its pin, and ends it. It
 // changes nothing.
@@ -72,9 +47,8 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	if _, refused, err := m.Part(name); err != nil || refused != nil {
 		return Review{}, cmp.Or(err, refused)
 	}
-	launchDiff, err := s.reviewLaunch()
-	if err != nil {
-		return Review{}, err
+	if s.fixed != nil { // which only a reload changes
+		return Review{}, s.fixed
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -89,7 +63,7 @@ func (m *Mounts) Review(ctx context.Context, name string) (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	review := Review{Server: name, Launch: launchDiff, Refused: refused, next: &pinnedServer{Launch: s.print, Tools: pins}}
+	review := Review{Server: name, Refused: refused, next: &pinnedServer{Tools: pins}}
 	old := file.Servers[name]
 	if review.First = old == nil; review.First {
 		old = &pinnedServer{}
@@ -111,7 +85,7 @@ func changes(old, now map[string]pin) []Change {
 
 // digest returns a text that changes with what is trusted.
 func (p *pinnedServer) digest() string {
-	text := p.Launch.Digest
+	text := ""
 	for _, name := range slices.Sorted(maps.Keys(p.Tools)) {
 		text += "\n" + name + " " + p.Tools[name].Digest
 	}
@@ -218,9 +192,6 @@ func (s *server) trust(now *pinnedServer) error {
 	same := s.trusted != nil && s.trusted.digest() == now.digest()
 	if !same {
 		s.trusted = now
-		if s.fixed != nil && s.fixed.Code == fault.ToolChanged && now.Launch.Digest == s.print.Digest {
-			s.fixed = nil
-		}
 	}
 	live := s.live
 	s.mutex.Unlock()

@@ -27,7 +27,6 @@ type server struct {
 	entry entry
 	// untrusted is set if nobody accepted the server; it is then not used.
 	untrusted *fault.Error
-	print     fingerprint
 	launch    launch
 	version   string // Savant's, sent to servers
 	registry  *engines.Registry
@@ -48,8 +47,8 @@ type server struct {
 	adopting *sync.Mutex
 
 	mutex sync.Mutex
-	// fixed is why the server is not started: its entry is wrong, a variable is
-	// missing, or the way to start it changed. Nil: it may be started.
+	// fixed is why the server is not started: its entry is wrong, or a variable is
+	// missing. Nil: it may be started.
 	fixed   *fault.Error
 	trusted *pinnedServer
 	live    *session

@@ -32,7 +32,7 @@ func (s *server) adopt(began *session) error {
 		if trusted = held; held != nil {
 			return nil
 		}
-		trusted = &pinnedServer{Launch: s.print, Tools: pins}
+		trusted = &pinnedServer{Tools: pins}
 		if len(pins) == 0 {
 			return nil
 		}
@@ -41,19 +41,12 @@ func (s *server) adopt(began *session) error {
 	if err != nil {
 		return err
 	}
-	if trusted.Launch.Digest != s.print.Digest { // another process approved another launch
-		return fault.New(fault.ToolChanged, "%s", launchChanged(s.entry.name))
-	}
 	changed := compare(trusted.Tools, pins)
 	maps.DeleteFunc(changed, func(tool, _ string) bool { return !s.entry.offers(tool) })
 	s.mutex.Lock()
 	s.trusted, s.changed, s.refused = trusted, changed, refused
 	s.mutex.Unlock()
 	return s.publish(slices.Collect(maps.Keys(trusted.Tools)))
-}
-
-func launchChanged(name string) string {
-	return "the command of " + name + " has changed since it was approved: review it with savant engines approve " + name
 }
 
 // pinAll returns the pins of definitions, by name; refused holds the reasons of those

@@ -52,7 +52,6 @@ func TestAChangedToolIsRefusedUntilApproved(t *testing.T) {
 
 	review, err := w.mounts.Review(t.Context(), "fake")
 	require.NoError(t, err)
-	require.Empty(t, review.Launch)
 	require.Len(t, review.Changes, 1)
 	require.Equal(t, "changed", review.Changes[0].Kind)
 	require.Contains(t, review.Changes[0].Diff, "    Echoes.\n")
@@ -83,28 +82,6 @@ func TestNewAndGoneTools(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.mounts.Accept(review))
 	require.Equal(t, []string{"fake.b", "fake.c"}, w.status("fake").Tools)
-}
-
-// A server that is started in another way is not started until that is approved.
-func TestAChangedLaunchIsRefused(t *testing.T) {
-	w := changing(t, definitions(definition("a", "A.")))
-	w.write(".savant/mcp.json", `{"mcpServers": {"fake": `+strings.Replace(changingEntry(t, w), `"args": [`, `"args": ["-test.v", `, 1)+`}}`)
-	w.open()
-	_, err := w.call("fake.a", "")
-	require.ErrorIs(t, err, fault.ToolChanged)
-	require.Equal(t, engines.Offline, w.status("fake").State)
-	require.NotContains(t, w.log.String(), "a server started")
-	launch, err := w.mounts.ReviewLaunch("fake")
-	require.NoError(t, err)
-	require.Contains(t, launch, "+ argument -test.v\n")
-	require.NotContains(t, launch, secret)
-
-	review, err := w.mounts.Review(t.Context(), "fake")
-	require.NoError(t, err)
-	require.Empty(t, review.Changes)
-	require.False(t, review.IsUnchanged())
-	require.NoError(t, w.mounts.Accept(review))
-	require.JSONEq(t, `{"text":"done"}`, w.called("fake.a", ""))
 }
 
 // A person approves in one process; the one that serves goes by it.

@@ -102,20 +102,10 @@ func (p *program) approveServer(ctx context.Context, a *app.App, name string, ye
 		if err := p.accepted(ctx, "Trust it, and start it to see its tools?", yes, part); err != nil {
 			return err
 		}
-		if err := acceptParts(p.Loaded.Folder, a.Path, part); err != nil {
+		if err := p.Loaded.Folder.Accept(part); err != nil {
 			return err
 		}
 		a.Mounts.Reload()
-	}
-	launch, err := a.Mounts.ReviewLaunch(name)
-	if err != nil {
-		return err
-	}
-	if launch != "" {
-		fmt.Fprintf(p.Stdout, "the command of %s has changed since it was approved:\n\n%s\n", name, launch)
-		if err := p.accepted(ctx, "Start it, to see its tools?", yes); err != nil {
-			return err
-		}
 	}
 	review, err := a.Mounts.Review(ctx, name)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"savant/engines/mount"
 	"savant/fault"
 	"savant/internal/redact"
-	"savant/internal/regular"
 	"savant/internal/settings"
 	"savant/internal/trust"
 	"savant/internal/visible"
@@ -85,7 +84,7 @@ func (p *program) trust(ctx context.Context, flags trustFlags, ids []string) err
 		return p.nothingToTrust(folder, brought.Parts)
 	}
 	p.showParts(folder, parts, brought.Parts)
-	return p.settle(ctx, place, flags.yes, parts)
+	return p.settle(ctx, flags.yes, parts)
 }
 
 // knownParts refuses an unknown part.
@@ -176,7 +175,7 @@ func (p *program) ownEyes(text string) string {
 }
 
 // settle asks about the parts that were shown, and stores the answer.
-func (p *program) settle(ctx context.Context, path string, yes bool, parts []trust.Part) error {
+func (p *program) settle(ctx context.Context, yes bool, parts []trust.Part) error {
 	agreed, err := p.agrees(ctx, "Trust "+these(len(parts))+"?", yes)
 	if errors.Is(err, errNobody) {
 		fmt.Fprintf(p.Stderr, "savant: nothing was trusted, because this is no terminal; to trust the parts above: savant trust --yes, or set %s\n", settings.EnvTrust)
@@ -192,35 +191,12 @@ func (p *program) settle(ctx context.Context, path string, yes bool, parts []tru
 		fmt.Fprintln(p.Stderr, "savant: nothing was trusted, and Savant does not ask again by itself; savant trust asks again")
 		return cli.StatusError(cli.ExitFailed)
 	}
-	if err := acceptParts(p.Loaded.Folder, path, parts...); err != nil {
+	if err := p.Loaded.Folder.Accept(parts...); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.Stdout, "Trusted: %s. A running savant mcp uses it at once, except for settings and its instructions, which need a restart.\n",
 		terminal.Count(len(parts), "part"))
 	return err
-}
-
-// acceptParts stores that a person accepted parts, and updates the lock file if it pins
-// another way to start a server.
-func acceptParts(folder *trust.Folder, path string, parts ...trust.Part) error {
-	if err := folder.Accept(parts...); err != nil {
-		return err
-	}
-	var names []string
-	for _, each := range parts {
-		if each.Kind == trust.Server {
-			names = append(names, each.Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	root, err := regular.OpenFolder(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	return mount.AcceptLaunch(root, names...)
 }
 
 func these(n int) string {
