@@ -81,9 +81,12 @@ type watchedBody struct {
 // eventEnd matches the end of an event or of a comment, and lines without data.
 var eventEnd = pattern.Lazy(`(?:^|\n)(?::.*)?\n$|^(?:(?:event|id|retry):.*\n)+$`)
 
+// maxEnd is how many bytes of what was read are examined.
+const maxEnd = 1 << 10
+
 func (w *watchedBody) Read(into []byte) (int, error) {
 	n, err := w.ReadCloser.Read(into)
-	text := into[max(0, n-longestAnswer):n] // its end says enough
+	text := into[max(0, n-maxEnd):n] // its end says enough
 	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	switch {
 	case err != nil, w.events && eventEnd().Match(text):

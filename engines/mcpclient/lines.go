@@ -29,9 +29,6 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 	switch {
 	case len(text) == 0:
 		return nil, nil
-	case (l.held != nil || begins(text)) && l.cut(text):
-		skipped, l.held = append(l.held, text...), nil
-		return nil, skipped
 	case l.held != nil:
 		return l.hold(line)
 	case begins(text):
@@ -39,25 +36,6 @@ func (l *messageLines) take(line []byte) (found []*jsonrpc.Message, skipped []by
 		return l.hold(line)
 	}
 	return behindText(text)
-}
-
-// longestAnswer is how many bytes the answer to a ping may have behind a message that it cuts.
-const longestAnswer = 1 << 10
-
-// cut reports whether a text ends with the answer to the ping of a pause, within a message.
-// That a message has its id among its own members says nothing.
-func (l *messageLines) cut(text []byte) bool {
-	end := append(bytes.Clone(l.held[max(0, len(l.held)-longestAnswer):]), text[max(0, len(text)-longestAnswer):]...)
-	at := bytes.LastIndex(end, []byte(probe))
-	for range maxTries {
-		if at = bytes.LastIndexByte(end[:max(0, at)], '{'); at < 0 {
-			return false
-		}
-		if found, _ := messagesIn(end[at:]); len(found) == 1 && found[0].IsResponse() && string(found[0].ID) == probe {
-			return len(bytes.TrimSpace(end[:at])) > 0
-		}
-	}
-	return false
 }
 
 // unended returns the messages in a line that has no end yet, or else what there is of one.

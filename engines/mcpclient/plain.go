@@ -42,10 +42,10 @@ func (p *plainText) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// How long a server may pause within a message before it is asked whether it still writes, as a
-// busy machine pauses for seconds, and how long it may be silent in all.
+// How long a server may pause before what it wrote is read, though its line has no end, and how
+// long it may be silent within a message.
 const (
-	maxPause  = 10 * time.Second
+	maxPause  = time.Second
 	maxSilent = 25 * time.Second
 )
 
@@ -56,16 +56,22 @@ var (
 	errSilent = errors.New("the server is silent")
 )
 
+// silences are the reports about a server that writes nothing, each some time after the last.
+var silences = []struct {
+	after time.Duration
+	err   error
+}{{maxPause, errPaused}, {maxSilent - maxPause, errSilent}}
+
 // pauses reads a server's output, and reports once where it pauses and once where it is silent.
 type pauses struct {
 	parts chan []byte
 	err   error // set before parts is closed
 	rest  []byte
-	told  error // of this pause
+	told  int // how many silences of this pause
 }
 
 func newPauses(output io.Reader) *pauses {
-	p := &pauses{parts: make(chan []byte), told: errSilent}
+	p := &pauses{parts: make(chan []byte), told: len(silences)}
 	go func() {
 		defer close(p.parts)
 		var buffers [2][32 << 10]byte // one is filled while the other is read
@@ -80,25 +86,19 @@ func newPauses(output io.Reader) *pauses {
 
 func (p *pauses) Read(into []byte) (int, error) {
 	for len(p.rest) == 0 {
-		var pause, silence <-chan time.Time
-		switch p.told {
-		case nil:
-			pause = time.After(maxPause)
-		case errPaused:
-			silence = time.After(maxSilent - maxPause)
+		var silence <-chan time.Time
+		if p.told < len(silences) {
+			silence = time.After(silences[p.told].after)
 		}
 		select {
 		case part, more := <-p.parts:
 			if !more {
 				return 0, p.err
 			}
-			p.rest, p.told = part, nil
-		case <-pause:
-			p.told = errPaused
-			return 0, errPaused
+			p.rest, p.told = part, 0
 		case <-silence:
-			p.told = errSilent
-			return 0, errSilent
+			p.told++
+			return 0, silences[p.told-1].err
 		}
 	}
 	n := copy(into, p.rest)

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"sync/atomic"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
@@ -88,10 +85,13 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 			case found != nil:
 				in.Drop()
 				s.route(found)
-			case len(part) > 0 && pausedIn == nil:
-				pausedIn = s.paused(part)
-			case len(part) > 0 && errors.Is(err, errSilent) && (begins(part) || meantAsMessage(part)):
-				s.lose(fault.New(fault.EngineOffline, "the server began a message, was silent for %s and did not answer a ping; the message begins: %q", maxSilent, *pausedIn).OutcomeUnknown())
+			case len(part) == 0:
+			case errors.Is(err, errPaused):
+				shown := s.client.printable(part)
+				s.skipped.Store(&shown)
+				pausedIn = &shown
+			case begins(part) || meantAsMessage(part):
+				s.lose(fault.New(fault.EngineOffline, "the server began a message and was silent for %s; the message begins: %q", maxSilent, *pausedIn).OutcomeUnknown())
 			}
 			continue
 		case err != nil:
@@ -108,22 +108,6 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 		s.skip(skipped)
 		s.route(found)
 	}
-}
-
-// probe is the id of a ping to a server that pauses within a message. A server that answers it
-// has ended what it was writing. One that does not may be slow, and may go on for a time.
-const probe = `"savant-pause"`
-
-// paused asks a server that pauses within a message whether it still writes it. It returns the
-// message, as errors show it.
-func (s *streamLink) paused(part []byte) *string {
-	shown := s.client.printable(part)
-	s.skipped.Store(&shown)
-	if s.client.logged.Add(1) <= maxLogged {
-		s.client.options.Logger.Warn("a server pauses within a message", "line", shown)
-	}
-	s.send(jsonrpc.Request{JSONRPC: jsonrpc.Version, ID: json.RawMessage(probe), Method: string(mcp.MethodPing)})
-	return &shown
 }
 
 // lose ends the waiting calls with an error.
@@ -162,7 +146,7 @@ func (s *streamLink) route(found []*jsonrpc.Message) {
 		switch {
 		case !m.IsResponse():
 			s.client.route(m)
-		case s.waiting.Deliver("", m), s.waiting.Asked(m.ID), string(m.ID) == probe, m.Result == nil && m.Error == nil:
+		case s.waiting.Deliver("", m), s.waiting.Asked(m.ID), m.Result == nil && m.Error == nil:
 		case s.notified.Load() && answersNotification(m):
 		case m.Error != nil: // it could not read a request
 			s.lose(decodeReply(m, nil))
