@@ -92,9 +92,7 @@ func (d Definition) Tool() (engines.Tool, error) {
 	if d.Name == "" {
 		return engines.Tool{}, fault.New(fault.ToolFailed, "the server lists a tool without a name")
 	}
-	if err := decode(d.Raw, &listed); err != nil {
-		return engines.Tool{}, fault.New(fault.ToolFailed, "the definition of %q is not valid MCP: %s", d.Name, describeMismatch(err))
-	}
+	_ = decode(d.Raw, &listed) // an object, since it has a name: any members fit
 	hints := listed.Annotations.value
 	readOnly, destructive, openWorld := hints.ReadOnly.value, hints.Destructive.value, hints.OpenWorld.value
 	return engines.Tool{

@@ -183,10 +183,10 @@ func TestSecretsAreTakenOut(t *testing.T) {
 func TestLabelsOfDraftsAreTakenOff(t *testing.T) {
 	const given = `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
 		"pair":{"type":"array","items":[{"type":"string"},{"$ref":"#/definitions/N"}],"additionalItems":false},"dependencies":{"type":"array","items":{"type":"string"}},
-		"any":{"enum":[{"items":[1]}]}},"dependencies":{"n":["pair"],"pair":{"required":["n"]}}}`
+		"any":{"enum":[{"items":[1]}]}}}`
 	const wanted = `{"type":"object","definitions":{"N":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/N"},
 		"pair":{"type":"array","prefixItems":[{"type":"string"},{"$ref":"#/definitions/N"}],"items":false},"dependencies":{"type":"array","items":{"type":"string"}},
-		"any":{"enum":[{"items":[1]}]}},"dependentRequired":{"n":["pair"]},"dependentSchemas":{"pair":{"required":["n"]}}}`
+		"any":{"enum":[{"items":[1]}]}}}`
 	for _, label := range []string{"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2019-09/schema", "http://json-schema.org/schema#"} {
 		output := strings.ReplaceAll(given, "http://json-schema.org/draft-07/schema#", label)
 		tool, err := adaptSchema("engine", "engine.x", mcpclient.Definition{Name: "x", Raw: []byte(`{"name":"x","inputSchema":` + output + `,"outputSchema":` + output + `}`)})
@@ -209,7 +209,6 @@ func TestOlderFormsOfSchemas(t *testing.T) {
 		`{"$id":"https://x/y.json#","definitions":{"N":{}},"properties":{"n":{"$ref":"https://x/y.json#/definitions/N"},"m":{"$ref":"z.json#/definitions/M"}}}`: `{"$id":"https://x/y.json#","definitions":{"N":{}},"properties":{"n":{"$ref":"#/definitions/N"},"m":{"$ref":"z.json#/definitions/M"}}}`,
 		`{"definitions":{"N":{"$id":"#n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`:                                                                  `{"definitions":{"N":{"$anchor":"n","type":"integer"}},"properties":{"n":{"$ref":"#n"}}}`,
 		`{"properties":{"n":{"minimum":5,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":false}}}`:                                                       `{"properties":{"n":{"exclusiveMinimum":5,"maximum":9}}}`,
-		`{"$recursiveAnchor":true,"properties":{"n":{"items":{"$recursiveRef":"#"}}}}`:                                                                          `{"properties":{"n":{"items":{"$ref":"#"}}}}`,
 		`{"properties":{"n":{"$schema":"http://json-schema.org/draft-07/schema#","type":"string"}}}`:                                                            `{"properties":{"n":{"type":"string"}}}`,
 		`{"properties":{"n":{"type":"string","required":true},"m":{"required":false}},"required":["m"]}`:                                                        `{"properties":{"n":{"type":"string"},"m":{}},"required":["m","n"]}`,
 		`{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`:                                    `{"properties":{"$schema":{"type":"string"},"n":{"default":{"definitions":1,"$schema":"x"},"x-own":{"items":[1]}}}}`,

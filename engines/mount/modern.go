@@ -45,7 +45,7 @@ type migration struct{ address string }
 // Keywords whose value is data, those whose members are schemas, and those whose value is a
 // schema or a list of schemas. What stands below any other keyword is not a schema.
 var (
-	schemasByNames = []string{"properties", "patternProperties", "$defs", "definitions", "dependencies", "dependentSchemas"}
+	schemasByNames = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 	innerSchemas   = []string{
 		"additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items",
 		"not", "oneOf", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
@@ -80,7 +80,6 @@ func (m migration) schema(value any) any {
 	m.rewriteReferences(made)
 	rewriteRequired(given, made)
 	rewriteTuple(made)
-	rewriteDependencies(made)
 	rewriteLimit(made, "exclusiveMinimum", "minimum")
 	rewriteLimit(made, "exclusiveMaximum", "maximum")
 	return made
@@ -90,11 +89,7 @@ func (m migration) schema(value any) any {
 func (m migration) members(given map[string]any) map[string]any {
 	made := make(map[string]any, len(given))
 	for name, each := range given {
-		if names, is := each.([]any); is {
-			made[name] = names // dependencies on names
-		} else {
-			made[name] = m.schema(each)
-		}
+		made[name] = m.schema(each)
 	}
 	return made
 }
@@ -109,11 +104,6 @@ func (m migration) rewriteReferences(schema map[string]any) {
 			delete(schema, keyword)
 		}
 	}
-	if recursive, is := schema["$recursiveRef"].(string); is && schema["$ref"] == nil {
-		schema["$ref"] = recursive
-	}
-	delete(schema, "$recursiveRef")
-	delete(schema, "$recursiveAnchor")
 	if reference, is := schema["$ref"].(string); is {
 		schema["$ref"] = tupleItem().ReplaceAllString(strings.TrimPrefix(reference, m.address), "/prefixItems/$1")
 	}
@@ -151,29 +141,6 @@ func rewriteTuple(schema map[string]any) {
 	if more, has := schema["additionalItems"]; has {
 		schema["items"] = more
 		delete(schema, "additionalItems")
-	}
-}
-
-// rewriteDependencies splits dependencies into those on names and those on schemas.
-func rewriteDependencies(schema map[string]any) {
-	given, is := schema["dependencies"].(map[string]any)
-	if !is {
-		return
-	}
-	names, schemas := map[string]any{}, map[string]any{}
-	for name, each := range given {
-		if _, list := each.([]any); list {
-			names[name] = each
-		} else {
-			schemas[name] = each
-		}
-	}
-	delete(schema, "dependencies")
-	if len(names) > 0 {
-		schema["dependentRequired"] = names
-	}
-	if len(schemas) > 0 {
-		schema["dependentSchemas"] = schemas
 	}
 }
 
