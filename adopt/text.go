@@ -93,14 +93,18 @@ var (
 	approval = pattern.Lazy(`(?i)\b(?:ask|get|obtain|reach|receive|await|wait for|require|request|seek|need|without|until)(?:s|ing)?\b[^.]{0,80}\b(?:approvals?|permission|confirmation|consent|sign-?offs?|go-?ahead|ok|okay|(?:explicit|clear) (?:\pL+ )?\W?yes)\b|\b(?:after|on|upon|with) (?:(?:the|an?|your|their|explicit|clear|written|` + people + `)(?:'s)? ){0,3}\W?(?:approval|consent|permission|sign-?off|yes)\b|\b(?:after|upon) (?:(?:explicit|` + people + `) ){1,2}confirmation\b|\b(?:have|let) (?:an? |the |another )?` + people + `[^.,;:]{0,40} (?:approve|authori[sz]e|confirm|agree|accept|review|sign|check)\b|\b(?:unless|until|once|only (?:when|if|after|once)) (?:(?:it|they|explicitly|is|are|was|been|has|have) ){0,3}(?:approved|authori[sz]ed|signed off)\b|\bwait (?:for|on|until)\b[^.]{0,20}` + people + `|\bask\b[^.]{0,60}\bbefore\b|^\W*ask first\b|\bwithout (?:first )?asking\b|\b(?:approval|confirmation|permission|consent|sign-?off)s? (?:is |are )?(?:required|needed|mandatory)\b`)
 	asking   = pattern.Lazy(`(?i)\b(?:ask|confirm|check|verify)\b[^.]{0,60}` + people + `|(?:` + people + `|\bI\b)[^.,;:]{0,40} (?:approve|authori[sz]e|confirm|agree|consent|sign|accept)`)
 	// unasked is a clause by which nobody is asked.
-	unasked = pattern.Lazy(`(?i)\b(?:not|don't|never)\s+(?:(?:to|ever|then|again|need|have)\s+)*(?:ask|wait|request|require|seek|confirm)\b[^.;]*`)
+	unasked = pattern.Lazy(`(?i)\b(?:not|don't|never)\s+(?:(?:to|ever|then|again|need|have)\s+)*(?:ask|wait|request|require|seek|confirm)\b[^.;]*|\bno (?:\pL+ )?(?:approval|confirmation|permission|consent|sign-?off)s?\b[^.;]*`)
 	order   = pattern.Lazy(`(?i)\b(?:before|first|prior to|until|unless|once|after|only)\b`)
 	// question has a person asked what the model is to know, whatever comes of it.
 	question = pattern.Lazy(`(?i)^\W*(?:[^:.?]{1,60}: )?(?:(?:then|first|next|always|please|and|else|otherwise),? )*ask (?:the |a |your )?` + people + `(?:.{0,80}:$| (?:for|about|to|wh\pL+|how|(?:if|whether) (?:they|he|she)\b)|\W*$)|^\W*(?:(?:then|first|next|always),? )*ask(?:(?: (?:in|for|with|one|each|all|them|him|her|first)\b[^.:]{0,50})?:(?:$|\W)| (?:which|what|whether|how|where|who)\b)`)
 	// duty is a sentence that must hold; a wait, an order and what has to be verified hold, too.
-	duty = pattern.Lazy(`\b(?:REQUIRED|SHALL|NOT|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|always|shall|do not|don't|cannot|may not|should not|required to|requires?|(?:is|are) (?:required|mandatory|forbidden|prohibited|(?:not|never) (?:allowed|permitted|acceptable))|make sure|ensure that|only|before any(?:thing)?)\b|[—–:(] ?required\b|^\W*(?:(?:when to )?(?:stop|refuse)\b|avoid\b|no [^.]{3,60} without\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL|(?:this|the) (?:skill|agent|workflow|procedure|runbook|role) (?:does|do) not\b)|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|^\W*(?:\pL+ )?(?:rules?|policy|constraint|requirement|invariant)\b[^.:]{0,60}: |.\b(?:before|prior to) \pL+ing\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
+	duty = pattern.Lazy(`^\W*NOT\b|\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|shall|may not|should not|required to|require|you cannot|(?:may|can|should) only|only (?:after|once|by)|(?:should|to|please) always|(?:is|are) (?:required|mandatory|forbidden|prohibited|(?:not|never) (?:allowed|permitted|acceptable))|make sure|ensure that|before any(?:thing)?)\b|[—–:()] ?required\b(?:\W*$|[^\s\w]| (?:for|when|if|by|unless|before)\b)|^\W*(?:(?:when to )?(?:stop|refuse)\b|avoid\b|no [^.]{3,60} without\b|(?:every|each|all|any|\pL+ing)\b[^.,;:]{1,80}\brequires\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL|(?:this|the) (?:skill|agent|workflow|procedure|runbook|role) (?:\pL+ly )?(?:does|do) not\b)|\bcannot\b[^.;]*\b(?:without|until|unless|before)\b|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|^\W*(?:\pL+ )?(?:rules?|policy|constraint|requirement|invariant)\b[^.:]{0,60}: |.\b(?:before|prior to) \pL+ing\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
+	// told is what demands something in an order, and says what is so where a clause tells;
+	// clause is what a clause ends with.
+	told   = pattern.Lazy(`(?i)(?:^|[^-\w])(always|only|do not|don't)\b`)
+	clause = pattern.Lazy(`(?i)[.,;:!?()—–]|\b(?:and|but|so|then|or)\b`)
 	// aside is what demands nothing in a sentence: the condition above it, and what others may need.
-	aside = pattern.Lazy(`(?i)^\W*(?:if|when|where|whenever|in case) (?:[^t]|t[^o])[^,:;.]*[,:]|\b(?:that|which|who|may|might|not|n't|longer) (?:be )?requires?d?\b|\b(?:second|minute|hour|day|week|month)s? before\b`)
+	aside = pattern.Lazy(`(?i)^\W*(?:if|when|where|whenever|in case) (?:[^t]|t[^o])[^,:;.]*[,:]|\b(?:that|which|who|may|might|not|n't|longer) (?:be )?requires?d?\b|\b(?:that|which|who|they|you) (?:do not|don't)\b|\b(?:second|minute|hour|day|week|month)s? before\b`)
 	// bound ends an order; telling is before it where a sentence tells what is so.
 	bound   = pattern.Lazy(`(?i)\b(?:until|unless|before|prior to)\b`)
 	telling = pattern.Lazy(`(?i)(?:^|[.;:—–] )\W*(?:the|an?|this|that|these|those|its?|they|their|we|our|you|your|he|she|i|my|there|here|some|many|most|nothing|everything|who|what)\b|\b(?:is|are|was|were|will|would|has|have|had|can|could|may|might|does|did)\b`)
@@ -117,6 +121,8 @@ var (
 	// opens is a condition whose branch stands below it, otherHead the head of the other one.
 	opens     = pattern.Lazy(`(?i)^(?:if|in case) (.{3,200}?):$`)
 	otherHead = pattern.Lazy(`(?i)^(?:otherwise|else|if not|if no):$`)
+	// aftermath is what a condition has for a consequence where it tells what is so.
+	aftermath = pattern.Lazy(`(?i)^(?:there|it|that|this|they|these)(?:['’]s|['’]re| is| are| was| will| would| does| has| means)\b|^you(?:['’](?:ll|re)| will| would| may| might| can| are)\b`)
 	// elsewhere ends words behind which "else" begins no branch, as in "anything else".
 	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
 	// otherBranch is a sentence that is about the one before it.
@@ -129,7 +135,7 @@ var (
 	// ruled one above what shall.
 	numbered = pattern.Lazy(`(?i)^(?:(?:step|task|phase) )?\d+\pL?[.):] `)
 	refused  = pattern.Lazy(`(?i)\b(?:red flags?|out of scope|anti-?patterns?|not to do|don'?ts|never|must not|do not|prohibited|forbidden)\b`)
-	ruled    = pattern.Lazy(`(?i)\b(?:rules|constraints|guardrails|invariants|requirements|boundaries|non-negotiables?)\W*$`)
+	ruled    = pattern.Lazy(`(?i)\b(?:rules|constraints|guardrails|invariants|boundaries|non-negotiables?)\W*$`)
 	tag      = pattern.Lazy(`(?s)<!--.*?-->|</?[a-zA-Z][^<>]*>`)
 )
 
@@ -174,10 +180,21 @@ func meaningOf(words string) (is meaning, about string, parts branches) {
 		return asks, "", parts
 	}
 	words = aside().ReplaceAllString(words, "")
-	if at := bound().FindStringIndex(words); duty().MatchString(words) || at != nil && !telling().MatchString(words[:at[0]]) {
+	if at := bound().FindStringIndex(words); duty().MatchString(words) || orders(words) || at != nil && !telling().MatchString(words[:at[0]]) {
 		return obliges, "", parts
 	}
 	return plain, "", parts
+}
+
+// orders reports whether a sentence has a word of told in a clause that tells nothing.
+func orders(words string) bool {
+	return slices.ContainsFunc(told().FindAllStringSubmatchIndex(words, -1), func(at []int) bool {
+		begin := 0
+		if ends := clause().FindAllStringIndex(words[:at[2]], -1); ends != nil {
+			begin = ends[len(ends)-1][1]
+		}
+		return !telling().MatchString(words[begin:at[2]])
+	})
 }
 
 // conditional reads "if … then … else …".
@@ -190,7 +207,7 @@ func conditional(text string) (branches, bool) {
 	}
 	text = ending().ReplaceAllString(text, "If $1, then $2")
 	found := condition().FindStringSubmatch(text)
-	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") {
+	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") || aftermath().MatchString(found[2]) {
 		return branches{}, false
 	}
 	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}
