@@ -291,7 +291,10 @@ func (j *journals) prune(now time.Time) error {
 	for _, each := range all {
 		used[setName(each.Set)] = true
 	}
-	_, err = j.removeOld(old, now, func(name string) bool { return used[name] })
+	kept, err := j.removeOld(old, now, func(name string) bool { return used[name] })
+	for _, name := range kept { // all calls are not read again for it at every start
+		err = errors.Join(err, j.root.Chtimes(name, now, now))
+	}
 	return err
 }
 
