@@ -157,15 +157,12 @@ func setJSON(text []byte, entry Entry) ([]byte, error) {
 }
 
 // plainOf returns a value as decoded after encoding.
-func plainOf(value any) (plain any, err error) {
+func plainOf(value any) (any, error) {
 	data, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(data, &plain)
-	}
 	if err != nil {
 		return nil, fault.New(fault.Internal, "encode an entry: %w", err)
 	}
-	return plain, nil
+	return plainJSON(data)
 }
 
 func setMember(text []byte, entry Entry, plain any) ([]byte, error) {

@@ -85,10 +85,7 @@ func shownSettings(values []settings.Value, origin bool) []shownSetting {
 	list := make([]shownSetting, 0, len(values))
 	for _, value := range values {
 		row := value.Setting
-		setting := shownSetting{Key: row.Key, Env: row.Env, Secret: row.Secret}
-		if row.Flag != "" {
-			setting.Flag = "--" + row.Flag
-		}
+		setting := shownSetting{Key: row.Key, Env: row.Env, Flag: flagOf(row), Secret: row.Secret}
 		if row.Secret {
 			set := value.Text != ""
 			setting.Set = &set

@@ -117,28 +117,20 @@ func helpSettings(out io.Writer, names []string) error {
 	if len(names) == 0 {
 		fmt.Fprintln(out, "A setting is given by its variable, by its key in the file of settings, or by\n--set KEY=VALUE. savant help settings NAME describes one, or all that\nbegin so. The keys:")
 		var sections []string
+		below := map[string][]string{}
 		for _, row := range table {
-			section, _, _ := strings.Cut(row.Key, ".")
-			if !strings.Contains(row.Key, ".") {
-				section = ""
+			section, rest, nested := strings.Cut(row.Key, ".")
+			if !nested {
+				section, rest = "", row.Key
 			}
-			if !slices.Contains(sections, section) {
+			if below[section] == nil {
 				sections = append(sections, section)
 			}
+			below[section] = append(below[section], rest)
 		}
 		for _, section := range sections {
-			line := "  " + section
-			if section == "" {
-				line = " "
-			}
-			for _, row := range table {
-				first, rest, below := strings.Cut(row.Key, ".")
-				switch {
-				case section == "" && !below:
-					rest = row.Key
-				case first != section || !below:
-					continue
-				}
+			line := strings.TrimSuffix("  "+section, " ")
+			for _, rest := range below[section] {
 				if len(line)+len(rest) > 76 {
 					fmt.Fprintln(out, line)
 					line = "   "
