@@ -32,6 +32,8 @@ type Runs struct {
 type Rulings interface {
 	// RefusedIn returns those of a run, the last first.
 	RefusedIn(workflow, run string) ([]think.RuleRefusal, error)
+	// RulesIn returns the files of rules that judged calls in a time, or those that hold.
+	RulesIn(from, to time.Time) ([]RuleFile, error)
 }
 
 // Observer knows what hooks of clients saw.
@@ -97,12 +99,12 @@ func (r Runs) build(ctx context.Context, in Request, records []state.Record, imp
 	for _, line := range lines {
 		p.Records = append(p.Records, string(line))
 	}
-	for _, part := range []func(context.Context) error{b.texts, b.receipts, b.observations, b.refusals} {
+	for _, part := range []func(context.Context) error{b.texts, b.receipts, b.observations, b.refusals, b.rules} {
 		if err := part(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if p.Claims = inOrder(b.line, answers(b.line, imported, nil)); at != nil {
+	if p.Claims = inOrder(b.line, answers(b.line, p)); at != nil {
 		p.Graph, p.Claims = graphOf(&at.View), claimsOf(&at.View, b.line, p)
 	}
 	return b.out, b.out.addSubjects(b.line, in.Commit)
@@ -122,10 +124,10 @@ func (r Runs) Differences(ctx context.Context, key state.Key) ([]string, error) 
 	if err := b.observations(ctx); err != nil || len(b.out.Predicate.Observations) == 0 {
 		return nil, err
 	}
-	b.out.Predicate.Claims = inOrder(b.line, answers(b.line, 0, b.out.Predicate.Observations))
 	if err := b.receipts(ctx); err != nil {
 		return nil, err
 	}
+	b.out.Predicate.Claims = inOrder(b.line, answers(b.line, &b.out.Predicate))
 	return b.out.Differences(), nil
 }
 
@@ -211,6 +213,18 @@ func (b *builder) refusals(context.Context) error {
 	return err
 }
 
+func (b *builder) rules(context.Context) error {
+	b.out.Predicate.Rules = []RuleFile{}
+	if b.Runs.Rulings == nil {
+		return nil
+	}
+	from, _ := time.Parse(time.RFC3339Nano, b.records[0].Time) // without a time, the rules that hold are taken
+	to, _ := time.Parse(time.RFC3339Nano, b.records[len(b.records)-1].Time)
+	found, err := b.Runs.Rulings.RulesIn(from, to)
+	b.out.Predicate.Rules = append(b.out.Predicate.Rules, found...)
+	return err
+}
+
 func graphOf(view *think.View) (nodes []Node) {
 	for _, each := range view.Graph().Picture().Nodes {
 		deps := slices.Clone(each.Deps)
@@ -225,7 +239,7 @@ func graphOf(view *think.View) (nodes []Node) {
 // claimsOf grades the steps of a run in their order. Answered steps of which the run knows
 // no more, such as an earlier round of a loop, follow in the order of their answers.
 func claimsOf(view *think.View, line []entry, p *Predicate) (claims []Claim) {
-	answered := answers(line, p.Run.Imported, p.Observations)
+	answered := answers(line, p)
 	for each := range view.Steps() {
 		claim, ok := answered[each.ID]
 		if !ok {

@@ -7,17 +7,18 @@ type Grade string
 
 // The grades, from what Savant saw itself to what nobody saw.
 const (
-	Gateway  Grade = "gateway"  // Savant made or passed on the call, and kept its receipt
+	Gateway  Grade = "gateway"  // Savant made or passed on the call, and its receipt is in the proof
 	Hook     Grade = "hook"     // a hook of the client saw the call; the model handed in the result
 	Person   Grade = "person"   // a person answered
 	Engine   Grade = "engine"   // computed from the results before
+	Recorded Grade = "recorded" // the record says that Savant saw the call, and no receipt is in the proof
 	Said     Grade = "said"     // only the model or the client says so
 	Imported Grade = "imported" // recorded elsewhere; nothing of it was seen here
 	Absent   Grade = "absent"   // not done, or skipped
 )
 
 // Grades lists the grades in the order of their strength.
-var Grades = []Grade{Gateway, Hook, Person, Engine, Said, Imported, Absent}
+var Grades = []Grade{Gateway, Hook, Person, Engine, Recorded, Said, Imported, Absent}
 
 // Claim says how a step is known. The grades of answers follow from the records alone, so
 // every verifier works them out again.
@@ -33,9 +34,10 @@ type Claim struct {
 }
 
 // answers returns the claim of each step that was answered, by the last answer that counts.
-func answers(line []entry, imported int, seen []Observation) map[string]Claim {
+func answers(line []entry, p *Predicate) map[string]Claim {
+	proven, _ := matched(line, p.Receipts)
 	observed := map[int]bool{}
-	for _, each := range seen {
+	for _, each := range p.Observations {
 		observed[each.Version] = observed[each.Version] || each.Outcome != Unseen
 	}
 	found := map[string]Claim{}
@@ -45,18 +47,34 @@ func answers(line []entry, imported int, seen []Observation) map[string]Claim {
 		}
 		claim := Claim{Step: each.Step, Status: each.Done, Version: each.Version, Grade: Said}
 		switch {
-		case each.Version <= imported:
+		case each.Version <= p.Run.Imported:
 			claim.Grade = Imported
 		case each.Kind == kindPerson:
 			claim.Grade, claim.How = Person, manner(each.By)
 		case each.Witness == witnessGateway:
-			claim.Grade, claim.How = Gateway, each.Allowed
+			claim.Grade, claim.How = Recorded, each.Allowed
+			if proven[each.Version] {
+				claim.Grade = Gateway
+			}
 		case observed[each.Version]:
 			claim.Grade = Hook
 		}
 		found[claim.Step] = claim
 	}
 	return found
+}
+
+// matched gives receipts to the records that name them, which stand in the same order, and
+// returns those records by version, and the receipts from the first one on that no record
+// names.
+func matched(line []entry, receipts []Receipt) (proven map[int]bool, left []Receipt) {
+	proven = map[int]bool{}
+	for _, each := range line {
+		if len(receipts) > 0 && each.Witness == witnessGateway && each.Receipt != "" && each.Receipt == receipts[0].ID && each.Digest == receipts[0].Output {
+			proven[each.Version], receipts = true, receipts[1:]
+		}
+	}
+	return proven, receipts
 }
 
 // manner says how a person answered, from who handed the answer in.
@@ -116,6 +134,7 @@ func (s *Statement) Limits() []string {
 			said = append(said, steps(count)+text)
 		}
 	}
+	tell(Recorded, " the signer's word: the record says that Savant saw the call, and its receipt is not in the proof")
 	tell(Said, " only said: nobody but the model or its client saw the result")
 	tell(Hook, " seen by a hook: the call was made, the result is the client's word")
 	tell(Imported, " imported: recorded elsewhere, not seen by the Savant that made this proof")

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
@@ -35,36 +34,22 @@ const (
 	maxSignatures = 16
 )
 
-// sealer signs an envelope with a key of SSH. It implements dsse.Signer.
-type sealer struct{ signer ssh.Signer }
-
-func (s sealer) Sign(_ context.Context, message []byte) ([]byte, error) {
-	return keys.Sign(s.signer, message)
-}
-
-func (s sealer) KeyID() (string, error) { return ssh.FingerprintSHA256(s.signer.PublicKey()), nil }
-
 // Seal returns the file of a statement, signed by each key.
-func Seal(ctx context.Context, statement *Statement, signers ...ssh.Signer) ([]byte, error) {
+func Seal(statement *Statement, signers ...ssh.Signer) ([]byte, error) {
 	payload, err := statement.Payload()
 	if err != nil {
 		return nil, err
 	}
-	var sealers []dsse.Signer
-	for _, each := range signers {
-		sealers = append(sealers, sealer{each})
-	}
-	sealing, err := dsse.NewEnvelopeSigner(sealers...)
-	if err != nil {
+	if len(signers) == 0 {
 		return nil, fault.New(fault.InvalidParams, "a proof needs a key that signs it")
 	}
-	sealed, err := sealing.SignPayload(ctx, PayloadType, payload)
-	if err != nil {
-		return nil, fault.New(fault.Internal, "signing a proof: %w", err)
-	}
-	out := envelope{sealed.PayloadType, sealed.Payload, nil}
-	for _, each := range sealed.Signatures {
-		out.Signatures = append(out.Signatures, signature{KeyID: each.KeyID, Sig: each.Sig})
+	out := envelope{PayloadType, base64.StdEncoding.EncodeToString(payload), nil}
+	for _, each := range signers {
+		sig, err := keys.Sign(each, dsse.PAE(PayloadType, payload))
+		if err != nil {
+			return nil, err
+		}
+		out.Signatures = append(out.Signatures, signature{KeyID: ssh.FingerprintSHA256(each.PublicKey()), Sig: base64.StdEncoding.EncodeToString(sig)})
 	}
 	return out.file()
 }

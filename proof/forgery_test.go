@@ -174,7 +174,7 @@ func (f *forger) records() {
 	f.change("another head", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.Head = f.other.Predicate.Run.Head })
 	f.change("another run's name", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.ID = "r2" })
 	f.change("another workflow's name", proof.BadChain, f.plain, func(s *proof.Statement) { s.Predicate.Run.Workflow = "safer" })
-	f.change("another type", proof.BadStatement, f.plain, func(s *proof.Statement) { s.PredicateType = "urn:savant:proof:v4" })
+	f.change("another type", proof.BadStatement, f.plain, func(s *proof.Statement) { s.PredicateType = "urn:savant:proof:v5" })
 	f.change("a witness put into a record, chained anew", proof.BadClaim, f.plain, func(s *proof.Statement) {
 		edit(2, `"by":"local"`, `"witness":"gateway","receipt":"aaaaaaaa","by":"local"`)(s)
 		chained(s)
@@ -332,7 +332,7 @@ func stampedBy(t testing.TB, file []byte, at time.Time) []byte {
 func forgeries(t testing.TB) (*forger, []forged) {
 	f := newForger(t)
 	for _, make := range []func(){f.bytes, f.records, f.claims, f.parts, f.redactions, f.signatures, f.forms, f.lines, f.answered, f.hidden, f.sealsOf, f.ofAgent, f.ofRounds, f.changed, f.spelled, f.signers, f.encoded, f.stamps,
-		f.imports, f.raised, f.fixed, f.curved, f.edwards, f.clocks, f.readings, f.forks, f.swapped} {
+		f.imports, f.receipts, f.before, f.raised, f.fixed, f.curved, f.edwards, f.clocks, f.readings, f.forks, f.swapped} {
 		make()
 	}
 	require.GreaterOrEqual(t, len(f.all), 300)
@@ -342,7 +342,7 @@ func forgeries(t testing.TB) (*forger, []forged) {
 	f.add("a true one, imported", "", sealed(t, f.imported, f.ada))
 	f.add("a true one, signed twice", "", sealed(t, f.plain, f.eve, f.ada))
 	f.add("a true one, stamped", "", f.stamped)
-	for _, curve := range []elliptic.Curve{elliptic.P256(), elliptic.P384()} {
+	for _, curve := range []elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
 		require.NoError(t, err)
 		signer, err := ssh.NewSignerFromKey(key)
@@ -374,7 +374,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 	}
 	f, all := forgeries(t)
 	engine := replayer(t)
-	codes := make([]string, len(all))
+	codes, words := make([]string, len(all)), make([]string, len(all))
 	for i, each := range all {
 		replays := engine
 		if each.code == alike || each.code == unreplayed {
@@ -385,6 +385,9 @@ func TestForgeriesAreRefused(t *testing.T) {
 		if report.Reason != nil {
 			codes[i] = string(report.Reason.Code)
 			require.NotEmpty(t, report.Reason.Message)
+		} else if count := report.Counts[proof.Recorded]; count > 0 {
+			words[i] = fmt.Sprintf("; the signer's word, without a receipt: %d", count)
+			require.Contains(t, strings.Join(report.Limits, "\n"), "the signer's word: the record says that Savant saw the call")
 		}
 		each.check(t, "savant", codes[i])
 	}
@@ -400,7 +403,7 @@ func TestForgeriesAreRefused(t *testing.T) {
 	said := inPython(t, files, nil, append(f.extra, f.ada)...)
 	require.Len(t, said, len(all))
 	for i, each := range all {
-		assert.Equal(t, codes[i], said[i], "%s", each.name)
+		assert.Equal(t, codes[i]+words[i], said[i], "%s", each.name)
 	}
 }
 

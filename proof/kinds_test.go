@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -105,9 +103,7 @@ func (f *forger) signers() {
 	message := dsse.PAE(proof.PayloadType, payload)
 	big, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(f.t, err)
-	wide, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
-	require.NoError(f.t, err)
-	for name, key := range map[string]any{"RSA": big, "P-521": wide} {
+	for name, key := range map[string]any{"RSA": big} {
 		signer, err := ssh.NewSignerFromKey(key)
 		require.NoError(f.t, err)
 		f.extra = append(f.extra, signer)

@@ -1,5 +1,5 @@
 "use strict";
-const encoder = new TextEncoder(), TYPE = "application/vnd.in-toto+json", PREDICATE = "urn:savant:proof:v3";
+const encoder = new TextEncoder(), TYPE = "application/vnd.in-toto+json", PREDICATE = "urn:savant:proof:v4", BEFORE = "urn:savant:proof:v3";
 const HIDDEN = ["params", "result", "reply", "warnings", "shown", "digest", "value", "size", "result_ref", "reason", "input"];
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/, PLACEHOLDER = /^redacted:[0-9a-f]{64}$/, WITHIN = /"redacted:[0-9a-f]{64}"/;
 function texts(names) { return Object.fromEntries(names.split(" ").map((name) => [name, ""])); }
@@ -8,7 +8,8 @@ const ENVELOPE = { ...texts("payload payloadType"), signatures: [texts("keyid si
 const STATEMENT = { ...texts("_type predicateType"), subject: [{ name: "", digest: { "": "" } }], predicate: {
   run: { ...texts("workflow id status head"), imported: 0, whole: 0 }, made: texts("by time"), texts: [""], graph: [{ ...texts("id call"), deps: [""] }],
   records: [""], claims: [{ ...texts("step status grade how"), version: 0 }], receipts: [{ ...texts("id tool input output time command command_digest"), failed: true }],
-  observations: [{ ...texts("client tool outcome"), version: 0, savant: true }], refusals: [{ ...texts("time tool"), rules: [""] }] } };
+  observations: [{ ...texts("client tool outcome"), version: 0, savant: true }], refusals: [{ ...texts("time tool"), rules: [""] }], rules: [texts("file text")] } };
+const { rules: since, ...before } = STATEMENT.predicate; // the version before has no rules
 const RECORD = { ...texts("workflow run kind time status state prev hash"), format: 0, version: 0, data: {
   ...texts("step call status allowed digest witness receipt by by_claims result_ref schemas"), to: 0, pins: { "": texts("digest file") }, used: null, result: null, reply: null } };
 const REPLY = { reply: { outputs: { "": null }, artifacts: [texts("name sha256")] } };
@@ -118,7 +119,6 @@ function fixed(mpint, size) {
   need(bytes.length <= size);
   return joined(new Uint8Array(size - bytes.length), bytes);
 }
-const CURVES = { "ecdsa-sha2-nistp256": ["P-256", "SHA-256", 32], "ecdsa-sha2-nistp384": ["P-384", "SHA-384", 48] };
 
 async function fingerprint(blob) { return "SHA256:" + btoa(ascii(await digest("SHA-256", blob))).replace(/=+$/, ""); }
 
@@ -129,7 +129,7 @@ async function checkSignature(sig, message) {
   const kinds = { sha512: "SHA-512", sha256: "SHA-256" };
   need(ascii(namespace) === "proof@savant" && kinds[ascii(hash)]);
   const signed = joined(encoder.encode("SSHSIG"), field(namespace), field(reserved), field(hash), field(await digest(kinds[ascii(hash)], message)));
-  const [kind, value] = fields(signature, 2), type = ascii(kind);
+  const [kind, value] = fields(signature, 2), type = ascii(kind), bits = /^ecdsa-sha2-nistp(256|384|521)$/.exec(type)?.[1];
   let good = false;
   try {
     if (type === "ssh-ed25519") {
@@ -137,11 +137,11 @@ async function checkSignature(sig, message) {
       need(ascii(name) === type);
       const known = await crypto.subtle.importKey("raw", point, "Ed25519", false, ["verify"]);
       good = await crypto.subtle.verify("Ed25519", known, value, signed);
-    } else if (CURVES[type]) {
-      const [name, on, point] = fields(key, 3), [curve, kind, size] = CURVES[type], [r, s] = fields(value, 2);
+    } else if (bits) {
+      const [name, on, point] = fields(key, 3), size = Math.ceil(bits / 8), [r, s] = fields(value, 2);
       need(ascii(name) === type && type.endsWith("-" + ascii(on)) && point.length === 2 * size + 1);
-      const known = await crypto.subtle.importKey("raw", point, { name: "ECDSA", namedCurve: curve }, false, ["verify"]);
-      good = await crypto.subtle.verify({ name: "ECDSA", hash: kind }, known, joined(fixed(r, size), fixed(s, size)), signed);
+      const known = await crypto.subtle.importKey("raw", point, { name: "ECDSA", namedCurve: "P-" + bits }, false, ["verify"]);
+      good = await crypto.subtle.verify({ name: "ECDSA", hash: "SHA-" + Math.min(bits, 512) }, known, joined(fixed(r, size), fixed(s, size)), signed);
     }
   } catch (why) { need(false); }
   need(good);
@@ -167,11 +167,11 @@ function effective(entries) {
   }
   return line.reverse();
 }
-function claimOf({ kind, version, data }, imported, seen) {
+function claimOf({ kind, version, data }, imported, seen, proven) {
   let grade = "said", how = "";
   if (version <= imported) grade = "imported";
   else if (kind === "person") [grade, how] = ["person", ["terminal", "hub"].includes(data.by) ? data.by : "client"];
-  else if (data.witness === "gateway") [grade, how] = ["gateway", data.allowed];
+  else if (data.witness === "gateway") [grade, how] = [proven.has(version) ? "gateway" : "recorded", data.allowed];
   else if (seen.has(version)) grade = "hook";
   return { step: data.step, status: data.status, grade, how, version };
 }
@@ -200,8 +200,9 @@ async function verify(text, allowed, revoked, out) {
   out.code = "KEY";
   need(out.signers.some((key) => !revoked.includes(key) && (allowed ?? [key]).includes(key)));
   out.code = "STATEMENT";
-  const statement = read(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload), STATEMENT), p = statement.predicate;
-  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === PREDICATE);
+  const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload), old = content.includes(`"predicateType":"${BEFORE}"`);
+  const statement = read(content, old ? { ...STATEMENT, predicate: before } : STATEMENT), p = statement.predicate;
+  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === (old ? BEFORE : PREDICATE));
   const lines = await readRecords(p), values = lines.map((line) => JSON.parse(line)), entries = values.map((each) => take(each, RECORD, false));
   Object.assign(out, { statement, lines, entries });
   out.code = "REDACTION";
@@ -219,7 +220,7 @@ async function verify(text, allowed, revoked, out) {
   const digests = await Promise.all(p.texts.map(sha256));
   need(same(digests, [...named].sort()));
   out.texts = new Map(digests.map((each, i) => [each, p.texts[i]]));
-  await checkClaims(out, p, entries, line);
+  await checkClaims(out, p, entries, line, old);
   out.code = "SUBJECT";
   need(same(statement.subject, await subjectsOf(p, last, line, statement.subject.find((each) => each.name === "commit:stated"))));
   out.code = "TIMESTAMP";
@@ -229,20 +230,26 @@ async function verify(text, allowed, revoked, out) {
     need(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(last.time) && out.stamps.at(-1) >= last.time.replace(/\D/g, "").slice(0, 14));
   }
 }
-async function checkClaims(out, p, entries, line) {
+async function checkClaims(out, p, entries, line, old) {
   out.code = "RECEIPT";
-  const outputs = new Map(line.filter((each) => each.data.witness === "gateway").map((each) => [each.data.receipt, each.data.digest]));
-  need(p.receipts.every((each) => each.id !== "" && outputs.get(each.id) === each.output));
+  const proven = new Set(); // the records whose receipts are here, in the same order
+  for (const { version, data } of line) {
+    const next = p.receipts[proven.size];
+    if (next && data.witness === "gateway" && data.receipt !== "" && data.receipt === next.id && data.digest === next.output) proven.add(version);
+  }
+  need(proven.size === p.receipts.length);
   out.code = "CLAIM";
   need(p.observations.every((each) => each.version === 0 || entries[each.version - 1]?.kind === "result"));
   const seen = new Set(p.observations.filter((each) => each.outcome !== "unseen").map((each) => each.version)), agent = p.run.workflow === "agent.run";
-  const answered = new Map(line.filter((each) => ["result", "person"].includes(each.kind)).map((each) => [each.data.step, claimOf(each, p.run.imported, seen)]));
+  const answered = new Map(line.filter((each) => ["result", "person"].includes(each.kind)).map((each) => [each.data.step, claimOf(each, p.run.imported, seen, proven)]));
   const claimed = new Set(p.claims.map((each) => each.step));
   need(!(agent && p.graph.length > 0) && claimed.size === p.claims.length && [...answered.keys()].every((step) => claimed.has(step)));
   for (const each of p.claims) {
-    const want = answered.get(each.step);
+    const want = answered.get(each.step), raised = old && want?.grade === "recorded";
     need(want || (!agent && ["engine", "absent"].includes(each.grade)));
+    if (raised) want.grade = "gateway"; // the version before did not tell them apart
     need(same(each, { step: each.step, grade: each.grade, how: "", version: 0, ...want, status: want?.status || each.status }));
+    if (raised) each.grade = "recorded";
   }
 }
 async function subjectsOf(p, last, line, stated) {
@@ -270,6 +277,7 @@ const REASONS = {
   CLAIM: "the records do not show what a step claims", SUBJECT: "a subject is not what the records show" };
 const WORDS = {
   gateway: "seen by Savant", hook: "the call was seen by a hook; the result is the client's word", person: "answered by a person", engine: "computed from the results before",
+  recorded: "the signer's word: the record says that Savant saw the call, and its receipt is not in the proof",
   said: "only said by the model or its client", imported: "recorded elsewhere, not seen", absent: "not done, skipped or waiting" };
 const HOW = { terminal: "at a terminal", hub: "in the hub", client: "in their client's form", person: "allowed by a person", pattern: "allowed by a pattern of a person", order: "ordered with the run" };
 const MOST = 2000;
@@ -357,17 +365,18 @@ function show(out) {
     table(["Steps", "Known", "Means"], Object.keys(WORDS).filter((g) => counts[g]).map((g) => [String(counts[g]), graded({ grade: g }), WORDS[g]])));
   if (p.graph.some((n) => n.deps.length > 0) && p.graph.length <= 200) content.append(drawn(p.graph, p.claims));
   content.append(element("h2", "The steps"), table(["Step", "Call", "Status", "Known", "Further"], p.claims.slice(0, MOST).map((c) =>
-    [c.step, calls.get(c.step) || answer(c).call || "", c.status, graded(c), [c.how && HOW[c.how], c.grade === "gateway" && "receipt " + answer(c).receipt, c.version && "record " + c.version].filter(Boolean).join(", ")])));
+    [c.step, calls.get(c.step) || answer(c).call || "", c.status, graded(c), [c.how && HOW[c.how], ["gateway", "recorded"].includes(c.grade) && "receipt " + answer(c).receipt, c.version && "record " + c.version].filter(Boolean).join(", ")])));
   if (p.claims.length > MOST) content.append(element("p", `${p.claims.length - MOST} more steps are in the file.`));
   if (models.length > 0) content.append(element("h2", "Which models answered"), table(["Model", "Calls", "Tokens in, out", "Known"], models.map((m) => [m.who, String(m.calls), `${m.prompt}, ${m.output}`, m.known])));
   if (p.refusals.length > 0) content.append(element("h2", "What rules refused"), table(["Time", "Tool", "Rules"], p.refusals.map((r) => [r.time, r.tool, r.rules.join(", ")])));
   content.append(element("h2", "What is not proven"), element("ul", "", ...limits(counts, p).map((each) => element("li", each))));
   for (const [name, pin] of Object.entries(out.entries[0].data.pins)) content.append(element("details", "", element("summary", `The workflow ${name}`), element("pre", out.texts.get(pin.digest))));
+  for (const { file, text } of p.rules ?? []) content.append(element("details", "", element("summary", `The rules ${file}`), element("pre", text)));
   content.append(element("details", "", element("summary", "The records"), ...out.lines.slice(0, 200).map((line) => element("pre", line))));
 }
 function limits(counts, p) {
   const said = [];
-  for (const grade of ["said", "hook", "imported", "absent"]) if (counts[grade]) said.push(`${counts[grade]} of ${p.claims.length} steps: ${WORDS[grade]}.`);
+  for (const grade of ["recorded", "said", "hook", "imported", "absent"]) if (counts[grade]) said.push(`${counts[grade]} of ${p.claims.length} steps: ${WORDS[grade]}.`);
   if (p.run.whole < p.records.length) said.push("Values were redacted. What they were, and the hashes after the first of them, are the signer's word.");
   if (p.run.workflow === "agent.run") said.push("Why a model decided so, and what stood in the journal of the agent before this proof chained its records.");
   else said.push("This page does not compute the workflow's instructions again; savant verify does.");

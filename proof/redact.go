@@ -95,9 +95,14 @@ func Redact(statement *Statement, rules []string) ([]Disclosure, error) {
 			return nil, err
 		}
 	}
+	for i, each := range p.Rules {
+		if r.matches(each.Text) {
+			p.Rules[i].Text = r.hide(each.Text)
+		}
+	}
 	for _, rule := range rules {
 		if !r.found[rule] {
-			return nil, fault.New(fault.InvalidParams, "--redact %q finds nothing in the records of the run", fault.Cut(rule, 80))
+			return nil, fault.New(fault.InvalidParams, "--redact %q finds nothing in the records and the rules of the run", fault.Cut(rule, 80))
 		}
 	}
 	err := r.finish()

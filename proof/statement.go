@@ -12,11 +12,14 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// The types of a proof's parts. Another version of the predicate is refused.
+// The types of a proof's parts. Of the predicate the version before is read, too: it has no
+// rules.
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
-	PredicateType = "urn:savant:proof:v3"
+	PredicateType = "urn:savant:proof:v4"
 	PayloadType   = "application/vnd.in-toto+json"
+
+	predicateBefore = "urn:savant:proof:v3"
 )
 
 // Statement is the signed content of a proof, an in-toto Statement.
@@ -67,6 +70,9 @@ type Predicate struct {
 	Claims       []Claim       `json:"claims"`
 	// Refusals are the calls of the run that rules refused, by the signer's record.
 	Refusals []Refusal `json:"refusals"`
+	// Rules are the files of rules that judged calls of the run, and those that held when the
+	// proof was made, by the signer's record.
+	Rules []RuleFile `json:"rules,omitzero"`
 }
 
 // Run names the run and the end of its chain.
@@ -113,6 +119,12 @@ type Refusal struct {
 	Time  string   `json:"time"`
 	Tool  string   `json:"tool"`
 	Rules []string `json:"rules"`
+}
+
+// RuleFile is the text of a file of rules.
+type RuleFile struct {
+	File string `json:"file"`
+	Text string `json:"text"`
 }
 
 // Observation is a call that a hook of the client saw, of the step that a record answers, or
@@ -162,6 +174,11 @@ func (s *Statement) Payload() ([]byte, error) {
 		}
 	}
 	return encode(short)
+}
+
+// hasVersion reports whether the predicate is of a version that is read, with its members.
+func (s *Statement) hasVersion() bool {
+	return s.PredicateType == PredicateType && s.Predicate.Rules != nil || s.PredicateType == predicateBefore && s.Predicate.Rules == nil
 }
 
 // read reads the bytes that are signed.

@@ -43,20 +43,21 @@ func (f *forger) rewrite(code proof.Code, old, text string) {
 // forms are statements that differ in form alone, or in what a careless reader passes over.
 func (f *forger) forms() {
 	for old, texts := range map[string][]string{
-		`"whole":4,`:      {`"whole":4.0,`, `"whole":true,`, `"whole":"4",`, `"whole":null,`, `"whole":4,"whole":4,`, `"whole":4.5,`, `"whole":-4,`, `"whole":400000000000000000000,`},
-		`"refusals":[`:    {`"refusals":null,"x":[`, `"note":"x","refusals":[`},
-		`"run":{`:         {`"run":{"about":"x",`, `"run":{"Head":"x",`, `"run":{"__proto__":{},`},
-		`{"by":"`:         {`{"By":"x","by":"`, `{"by":1,"with":"`},
-		`"claims":[{`:     {`"claims":[{"also":1,`, `"claims":[null,{`, `"claims":[[],{`},
-		`"_type":`:        {`"_type":"x","_type":`, ` "_type":`, `"\u005ftype":`},
-		`"failed":false,`: {`"failed":0,`, `"failed":null,`, ``},
-		`"subject":[{`:    {`"subject":[{"uri":"x",`, `"subject":{"0":{`},
+		`"whole":4,`:       {`"whole":4.0,`, `"whole":true,`, `"whole":"4",`, `"whole":null,`, `"whole":4,"whole":4,`, `"whole":4.5,`, `"whole":-4,`, `"whole":400000000000000000000,`},
+		`"refusals":[`:     {`"refusals":null,"x":[`, `"note":"x","refusals":[`},
+		`"run":{`:          {`"run":{"about":"x",`, `"run":{"Head":"x",`, `"run":{"__proto__":{},`},
+		`{"by":"`:          {`{"By":"x","by":"`, `{"by":1,"with":"`},
+		`"claims":[{`:      {`"claims":[{"also":1,`, `"claims":[null,{`, `"claims":[[],{`},
+		`"_type":`:         {`"_type":"x","_type":`, ` "_type":`, `"\u005ftype":`},
+		`"failed":false,`:  {`"failed":0,`, `"failed":null,`, ``},
+		`"rules":[{"file"`: {`"rules":[{"digest":"x","file"`, `"rules":[null,{"file"`, `"ruled":[{"file"`},
+		`"subject":[{`:     {`"subject":[{"uri":"x",`, `"subject":{"0":{`},
 	} {
 		for _, text := range texts {
 			f.rewrite(proof.BadStatement, old, text)
 		}
 	}
-	for _, each := range []string{"subject", "claims", "graph", "observations", "receipts", "records", "refusals", "texts", "deps", "digest"} {
+	for _, each := range []string{"subject", "claims", "graph", "observations", "receipts", "records", "refusals", "texts", "deps", "digest", "rules"} {
 		var text []byte
 		for _, shape := range []string{`"` + each + `":[`, `"` + each + `":{`} {
 			if at := bytes.Index(payloadOf(f.t, f.plain), []byte(shape)); at >= 0 {
@@ -66,7 +67,7 @@ func (f *forger) forms() {
 		require.NotEmpty(f.t, text, each)
 		f.add("null for "+each, proof.BadStatement, f.whole(text))
 	}
-	f.rewrite(proof.BadStatement, `"predicateType":"urn:savant:proof:v3"`, `"predicateType":"urn:savant:proof:v2"`)
+	f.rewrite(proof.BadStatement, `"predicateType":"urn:savant:proof:v4"`, `"predicateType":"urn:savant:proof:v2"`)
 	payload, err := f.plain.Payload()
 	require.NoError(f.t, err)
 	for name, text := range map[string]string{"nothing": "", "null": "null", "a list": "[]", "not UTF-8": strings.Replace(string(payload), "Ada", "Ad\xff", 1),

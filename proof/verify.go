@@ -90,8 +90,9 @@ type Report struct {
 	Counts  map[Grade]int `json:"counts,omitempty"`
 	Limits  []string      `json:"limits,omitempty"`
 	// Models are who answered, as the records say it.
-	Models   []Model   `json:"models,omitempty"`
-	Refusals []Refusal `json:"refusals,omitempty"`
+	Models   []Model    `json:"models,omitempty"`
+	Refusals []Refusal  `json:"refusals,omitempty"`
+	Rules    []RuleFile `json:"rules,omitempty"`
 	// Replayed: every state and instruction was computed again from the workflow.
 	Replayed  bool       `json:"replayed"`
 	Statement *Statement `json:"-"`
@@ -105,7 +106,7 @@ func Verify(ctx context.Context, file []byte, trust Trust, engine *think.Engine)
 	report.Verified = report.Reason == nil
 	if s := &v.statement; v.readable {
 		p := &s.Predicate
-		report.Statement, report.Run, report.Records, report.Made, report.Refusals = s, p.Run, len(p.Records), p.Made, p.Refusals
+		report.Statement, report.Run, report.Records, report.Made, report.Refusals, report.Rules = s, p.Run, len(p.Records), p.Made, p.Refusals, p.Rules
 		report.Counts, report.Models = Count(p.Claims), modelsOf(s.entries, p.Run.Imported)
 	}
 	if report.Verified {
@@ -248,7 +249,7 @@ func (t Trust) judge(fingerprint string, when time.Time) (name string, counts bo
 // read reads the statement.
 func (v *verifier) read() *Reason {
 	s := &v.statement
-	if v.readable = s.read(v.payload) && s.Type == StatementType && s.PredicateType == PredicateType; !v.readable {
+	if v.readable = s.read(v.payload) && s.Type == StatementType && s.hasVersion(); !v.readable {
 		return refuse(BadStatement, "the content is not a statement in its one form, or of another version of Savant")
 	}
 	return nil
@@ -290,16 +291,8 @@ func (v *verifier) texts() *Reason {
 
 // receipts checks that each receipt is of a record that names it.
 func (v *verifier) receipts() *Reason {
-	witnessed := map[string]string{}
-	for _, each := range v.line {
-		if each.Witness == witnessGateway {
-			witnessed[each.Receipt] = each.Digest
-		}
-	}
-	for _, each := range v.statement.Predicate.Receipts {
-		if digest, ok := witnessed[each.ID]; !ok || digest != each.Output || each.ID == "" {
-			return refuse(BadReceipt, "the receipt %s is not of the record that names it", fault.Cut(each.ID, maxShown))
-		}
+	if _, left := matched(v.line, v.statement.Predicate.Receipts); len(left) > 0 {
+		return refuse(BadReceipt, "the receipt %s is not of the record that names it, or stands twice or out of order", fault.Cut(left[0].ID, maxShown))
 	}
 	return nil
 }
@@ -312,8 +305,8 @@ func (v *verifier) claims() *Reason {
 			return refuse(BadClaim, "an observation names record %d, which is no answer of a client", each.Version)
 		}
 	}
-	shown, seen := answers(v.line, p.Run.Imported, p.Observations), map[string]bool{}
-	for _, claim := range p.Claims {
+	shown, seen := answers(v.line, p), map[string]bool{}
+	for i, claim := range p.Claims {
 		if seen[claim.Step] {
 			return refuse(BadClaim, "step %s has two claims", fault.Cut(claim.Step, maxShown))
 		}
@@ -324,6 +317,9 @@ func (v *verifier) claims() *Reason {
 			want = Claim{Step: claim.Step, Grade: claim.Grade}
 		}
 		want.Status = cmp.Or(want.Status, claim.Status)
+		if v.statement.PredicateType == predicateBefore && want.Grade == Recorded { // which did not tell them apart
+			want.Grade, p.Claims[i].Grade = Gateway, Recorded
+		}
 		if want != claim {
 			return refuse(BadClaim, "step %s is claimed as %s, and the records show %q", fault.Cut(claim.Step, maxShown), claim.Grade, want.Grade)
 		}

@@ -122,7 +122,7 @@ func signerOf(t testing.TB, seed byte) ssh.Signer {
 
 func sealed(t testing.TB, statement *proof.Statement, signers ...ssh.Signer) []byte {
 	t.Helper()
-	file, err := proof.Seal(t.Context(), statement, signers...)
+	file, err := proof.Seal(statement, signers...)
 	require.NoError(t, err)
 	return file
 }
@@ -157,6 +157,10 @@ func (w *world) long(run string, steps int) state.Key {
 
 // oneRefusal are the rulings of a folder in which a rule refused a call of each run.
 type oneRefusal struct{}
+
+func (oneRefusal) RulesIn(from, to time.Time) ([]proof.RuleFile, error) {
+	return []proof.RuleFile{{File: "rules/push.yaml", Text: "rules:\n  - {id: tests, before: git.push, deny: true} # not for Ada\n"}}, nil
+}
 
 func (oneRefusal) RefusedIn(workflow, run string) ([]think.RuleRefusal, error) {
 	return []think.RuleRefusal{{Tool: "git.push", Time: "2026-01-02T03:04:05Z", Rules: []string{"tests (rules/push.yaml:4)"}}}, nil

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/hiddeco/sshsig"
@@ -24,12 +23,11 @@ import (
 // way round: ssh-keygen takes it as -n.
 const Namespace = "proof@savant"
 
-// algorithms are the kinds of keys that sign, those that browsers can check.
-var algorithms = []string{ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384}
-
+// checkAlgorithm takes the kinds of keys that browsers can check, Ed25519 and ECDSA; neither
+// certificates nor hardware keys, whose kinds have an @.
 func checkAlgorithm(key ssh.PublicKey) error {
-	if !slices.Contains(algorithms, key.Type()) {
-		return fault.New(fault.InvalidParams, "a key of type %s cannot sign a proof: use %s", fault.Cut(key.Type(), 60), strings.Join(algorithms, ", "))
+	if kind := key.Type(); kind != ssh.KeyAlgoED25519 && !strings.HasPrefix(kind, "ecdsa-sha2-") || strings.Contains(kind, "@") {
+		return fault.New(fault.InvalidParams, "a key of type %s cannot sign a proof: use Ed25519 or ECDSA", fault.Cut(kind, 60))
 	}
 	return nil
 }

@@ -1,21 +1,21 @@
 """Verifies proofs of runs: verify.py ALLOWED_SIGNERS REVOKED_KEYS FILE... It follows docs/proof.md
-and needs Python 3 and ssh-keygen alone. For each file it prints "verified", or the reason."""
+and needs Python 3 and ssh-keygen alone. For each file it prints "verified" and what is the signer's word, or the reason."""
 import base64, decimal, hashlib, json, pathlib, re, subprocess, sys, tempfile
 # Shapes: a list of one holds any number of it, "" as a name stands for any name, None for anything.
 def texts(names): return dict.fromkeys(names.split(), "")
 ENVELOPE = texts("payload payloadType") | {"signatures": [texts("keyid sig timestamp")]}
-STATEMENT = texts("_type predicateType") | {"subject": [{"name": "", "digest": {"": ""}}], "predicate": {
-    "run": texts("workflow id status head") | {"imported": 0, "whole": 0}, "made": texts("by time"), "texts": [""],
+STATEMENT = texts("_type predicateType") | {"subject": [{"name": "", "digest": {"": ""}}]}
+PREDICATE = {"run": texts("workflow id status head") | {"imported": 0, "whole": 0}, "made": texts("by time"), "texts": [""],
     "graph": [texts("id call") | {"deps": [""]}], "records": [""], "claims": [texts("step status grade how") | {"version": 0}],
     "receipts": [texts("id tool input output time command command_digest") | {"failed": True}],
-    "observations": [texts("client tool outcome") | {"version": 0, "savant": True}], "refusals": [texts("time tool") | {"rules": [""]}]}}
+    "observations": [texts("client tool outcome") | {"version": 0, "savant": True}], "refusals": [texts("time tool") | {"rules": [""]}]}
 RECORD = texts("workflow run kind time status state prev hash") | {"format": 0, "version": 0, "data": texts("step call status allowed digest witness receipt by by_claims result_ref schemas") | {
     "to": 0, "pins": {"": texts("digest file")}, "result": None, "reply": None}}
 REPLY = {"reply": {"outputs": {"": None}, "artifacts": [texts("name sha256")]}}
-HIDDEN = "params result reply warnings shown digest value size result_ref reason input".split()
+RULES, HIDDEN = {"rules": [texts("file text")]}, "params result reply warnings shown digest value size result_ref reason input".split()
 PLACEHOLDER, WITHIN = re.compile("redacted:[0-9a-f]{64}"), re.compile('"redacted:[0-9a-f]{64}"')
 COMMIT, TIME = re.compile("[0-9a-f]{40}([0-9a-f]{24})?"), re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.A)
-KINDS = re.compile(rb"SSHSIG\x00\x00\x00\x01.{8}(ssh-ed25519\x00.*[\x00-\x0f]\Z|ecdsa-sha2-nistp(256|384)\x00)", re.S)
+KINDS = re.compile(rb"SSHSIG\x00\x00\x00\x01.{8}(ssh-ed25519\x00.*[\x00-\x0f]\Z|ecdsa-sha2-nistp(256|384|521)\x00)", re.S)
 def need(good):
     if not good: raise ValueError
 def take(value, shape, whole): # of a value that is not whole, other members may be there, and any may be absent or null
@@ -29,7 +29,6 @@ def take(value, shape, whole): # of a value that is not whole, other members may
     if "" in shape: return {take(name, "", whole): take(each, shape[""], whole) for name, each in value.items()}
     need(not whole or set(value) == set(shape))
     return {name: take(value.get(name), each, whole) for name, each in shape.items()}
-
 def formed(text): return re.sub("[\ud800-\udfff]", "\ufffd", text)
 def unique(pairs): return dict(pairs) if len({formed(name) for name, _ in pairs}) == len(pairs) else need(False)
 def load(text): return json.loads(text, object_pairs_hook=unique, parse_int=float, parse_constant=lambda _: need(False))
@@ -69,11 +68,11 @@ def effective(entries):
         if each["kind"] != "reset": line.insert(0, each)
         else: need(1 <= (to := each["data"]["to"]) < each["version"])
     return line
-def claim(entry, imported, seen):
+def claim(entry, imported, seen, proven):
     data, how, grade = entry["data"], "", "said"
     if entry["version"] <= imported: grade = "imported"
     elif entry["kind"] == "person": grade, how = "person", data["by"] if data["by"] in ("terminal", "hub") else "client"
-    elif data["witness"] == "gateway": grade, how = "gateway", data["allowed"]
+    elif data["witness"] == "gateway": grade, how = "gateway" if proven else "recorded", data["allowed"]
     elif entry["version"] in seen: grade = "hook"
     return {"step": data["step"], "status": data["status"], "grade": grade, "how": how, "version": entry["version"]}
 def subjects(run, last, results, stated):
@@ -88,10 +87,10 @@ def stamped(token, sig): # the time in the TSTInfo of a token, which follows its
     info = token.partition(b"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x09\x10\x01\x04")[2][:200]
     return re.search(re.escape(b"\x04\x20" + hashlib.sha256(sig).digest()) + rb"\x02.{2,24}?\x18.(\d{14})(\.\d+)?Z", info, re.S)[1].decode()
 
-def verify(file, allowed, revoked):
-    """Yields the reason for which the file is refused if what follows fails."""
+def verify(name, allowed, revoked):
+    """Yields the reason for which the file is refused if what follows fails, and last the verdict."""
     yield "ENVELOPE"
-    envelope = read(file[:-1], ENVELOPE)
+    envelope = read((file := pathlib.Path(name).read_bytes())[:-1], ENVELOPE)
     need(file.endswith(b"\n") and envelope["payloadType"] == "application/vnd.in-toto+json" and 0 < len(envelope["signatures"]) <= 16)
     payload, signed = decoded(envelope["payload"]), {}
     yield "SIGNATURE"
@@ -104,8 +103,9 @@ def verify(file, allowed, revoked):
     yield "KEY"
     need(any(good for _, good in signed.values()))
     yield "STATEMENT"
-    p, run = (statement := read(payload, STATEMENT))["predicate"], statement["predicate"]["run"]
-    need(statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == "urn:savant:proof:v3" and p["records"])
+    statement = read(payload, STATEMENT | {"predicate": PREDICATE | ({} if (old := b'"predicateType":"urn:savant:proof:v3"' in payload) else RULES)})
+    p, run = statement["predicate"], statement["predicate"]["run"]
+    need(statement["_type"] == "https://in-toto.io/Statement/v1" and statement["predicateType"] == "urn:savant:proof:v%d" % (3 if old else 4) and p["records"])
     need(all(0 <= run[each] <= len(p["records"]) for each in ("whole", "imported")))
     lines = list(records(p["records"], run["whole"]))
     entries = [take(line, RECORD, False) for line in lines]
@@ -122,14 +122,13 @@ def verify(file, allowed, revoked):
     named |= {ref for each in entries if (ref := each["data"]["result_ref"]) and not PLACEHOLDER.fullmatch(ref)}
     need([sha256(text) for text in p["texts"]] == sorted(named))
     yield "RECEIPT"
-    outputs = {each["data"]["receipt"]: each["data"]["digest"] for each in line if each["data"]["witness"] == "gateway"}
-    need(all(each["id"] and outputs.get(each["id"]) == each["output"] for each in p["receipts"]))
+    rest = (each for each in line if each["data"]["witness"] == "gateway" and each["data"]["receipt"]) # in the order of the receipts
+    proven = {next(each["version"] for each in rest if (each["data"]["receipt"], each["data"]["digest"]) == (one["id"], one["output"])) for one in p["receipts"]}
     yield "CLAIM"
     need({each["version"] for each in p["observations"]} <= {0} | {each["version"] for each in entries if each["kind"] == "result"})
     seen, agent = {each["version"] for each in p["observations"] if each["outcome"] != "unseen"}, run["workflow"] == "agent.run"
-    answered = {each["data"]["step"]: claim(each, run["imported"], seen) for each in line if each["kind"] in ("result", "person")}
-    claimed = {each["step"]: each for each in p["claims"]}
-    need(len(claimed) == len(p["claims"]) and set(answered) <= set(claimed) and not (agent and p["graph"]))
+    answered = {each["data"]["step"]: claim(each, run["imported"], seen, old or each["version"] in proven) for each in line if each["kind"] in ("result", "person")}
+    need(len(claimed := {each["step"]: each for each in p["claims"]}) == len(p["claims"]) and set(answered) <= set(claimed) and not (agent and p["graph"]))
     for step, each in claimed.items():
         need(step in answered or not agent and each["grade"] in ("engine", "absent"))
         want = answered.get(step, each | {"how": "", "version": 0})
@@ -141,10 +140,11 @@ def verify(file, allowed, revoked):
     yield "TIMESTAMP"
     for each in envelope["signatures"]:
         need(each["timestamp"] == "" or TIME.fullmatch(last["time"]) and stamped(decoded(each["timestamp"]), signed[each["keyid"]][0]) >= re.sub(r"\D", "", last["time"])[:14])
+    lacks = [step for step, each in answered.items() if each["grade"] in ("gateway", "recorded") and each["version"] not in proven]
+    yield "; the signer's word, without a receipt: ".join(["verified"] + [str(len(lacks))] * bool(lacks))
 
 for name in sys.argv[3:]:
-    reason = ""
     try:
-        for reason in verify(pathlib.Path(name).read_bytes(), *sys.argv[1:3]): pass
-        print("verified")
-    except Exception: print(reason)
+        for reason in verify(name, *sys.argv[1:3]): pass
+    except Exception: pass
+    print(reason)

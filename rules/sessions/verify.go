@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -134,13 +135,9 @@ func (v *verifier) load(digest string) (*judges, error) {
 	if known := v.sets[digest]; known != nil {
 		return known, nil
 	}
-	text, err := regular.ReadFile(v.root, setName(digest), 2*maxAll)
+	kept, err := keptSources(v.root, digest)
 	if err != nil {
-		return nil, ownfolder.NotRead(setName(digest), err)
-	}
-	kept := sources{}
-	if err := jsonvalue.UnmarshalStored(text, &kept); err != nil || kept.digest() != digest {
-		return nil, fault.New(fault.StateCorrupt, "%s was changed: its rules are not those that judged", setName(digest))
+		return nil, err
 	}
 	set, err := kept.parse()
 	if err != nil {
@@ -148,6 +145,52 @@ func (v *verifier) load(digest string) (*judges, error) {
 	}
 	v.sets[digest] = &judges{set: set, past: newPast(set)}
 	return v.sets[digest], nil
+}
+
+// keptSources reads rules that judged.
+func keptSources(root *os.Root, digest string) (kept sources, err error) {
+	text, err := regular.ReadFile(root, setName(digest), 2*maxAll)
+	if err != nil {
+		return nil, ownfolder.NotRead(setName(digest), err)
+	}
+	if err := jsonvalue.UnmarshalStored(text, &kept); err != nil || kept.digest() != digest {
+		return nil, fault.New(fault.StateCorrupt, "%s was changed: its rules are not those that judged", setName(digest))
+	}
+	return kept, nil
+}
+
+// Text is a file of rules.
+type Text struct{ File, Text string }
+
+// TextsIn returns the files of rules that judged calls of the folder in a time, or those that
+// hold now if none was judged, by file. The rules of workflows are not among them.
+func (k *Keeper) TextsIn(from, to time.Time) (found []Text, err error) {
+	all, err := readAll(k.options.Root)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[string]sources{}
+	for _, each := range all {
+		if each.Set != "" && sets[each.Set] == nil && each.Time >= from.UnixMilli() && each.Time <= to.UnixMilli() {
+			if sets[each.Set], err = keptSources(k.options.Root, each.Set); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(sets) == 0 {
+		if sets[""], err = readSources(k.options.Files); err != nil {
+			return nil, err
+		}
+	}
+	for _, set := range sets {
+		for file, text := range set {
+			if !strings.HasPrefix(file, "@") {
+				found = append(found, Text{file, text})
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Text) int { return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Text, b.Text)) })
+	return slices.Compact(found), nil
 }
 
 // decision is what was decided about a call.

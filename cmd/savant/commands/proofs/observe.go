@@ -42,6 +42,15 @@ func (r rulings) RefusedIn(workflow, run string) ([]think.RuleRefusal, error) {
 	return r.app.RuleKeeper().RefusedIn(call, workflow, run)
 }
 
+// RulesIn implements proof.Rulings.
+func (r rulings) RulesIn(from, to time.Time) (found []proof.RuleFile, err error) {
+	texts, err := r.app.RuleKeeper().TextsIn(from, to)
+	for _, each := range texts {
+		found = append(found, proof.RuleFile(each))
+	}
+	return found, err
+}
+
 // Differences says where hooks and the gateway do not tell the same of a run's calls.
 func Differences(ctx context.Context, a *app.App, key state.Key) ([]string, error) {
 	return runsOf(a).Differences(ctx, key)

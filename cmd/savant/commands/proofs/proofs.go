@@ -80,7 +80,7 @@ func (p *program) prove(ctx context.Context, a *app.App, run app.Run, in request
 	if err != nil {
 		return err
 	}
-	file, err := proof.Seal(ctx, statement, signers...)
+	file, err := proof.Seal(statement, signers...)
 	if err != nil {
 		return err
 	}

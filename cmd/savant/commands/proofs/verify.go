@@ -14,6 +14,7 @@ import (
 	"savant/cmd/savant/app"
 	"savant/cmd/savant/cli"
 	"savant/cmd/savant/terminal"
+	"savant/internal/jsonvalue"
 	"savant/internal/regular"
 	"savant/proof"
 	"savant/proof/keys"
@@ -176,6 +177,9 @@ func (p *program) printReport(file string, report proof.Report) error {
 		tell("steps", "%s", counted(report.Counts))
 		for _, each := range report.Models {
 			tell("answered", "%s", each.Describe())
+		}
+		for _, each := range report.Rules {
+			tell("rules", "%s, SHA-256 %s", each.File, jsonvalue.HexSum([]byte(each.Text)))
 		}
 		if refusals := report.Refusals; len(refusals) > 0 {
 			var by []string
