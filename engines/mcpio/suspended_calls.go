@@ -58,6 +58,8 @@ type execution struct {
 	// call became.
 	later *engines.Task
 	task  atomic.Pointer[task]
+	// asking counts the questions that wait for a person.
+	asking atomic.Int32
 	// brought is an answer that came with the call; nil once used, or if there was
 	// none.
 	brought *retriedAnswer
@@ -75,6 +77,8 @@ type retriedAnswer struct {
 // question waits for its answer, which the asking tool decodes.
 type question struct {
 	mcp.ElicitationParams
+	// ctx ends when the question needs no answer any more.
+	ctx    context.Context
 	run    string
 	answer chan []byte
 	// noted: Questions knows that it was asked. Else the memory of this server counts.
@@ -170,9 +174,10 @@ func (c *connection) suspend(ctx context.Context, e *execution, asked question) 
 
 // Ask is engines.Person for a call that can be suspended.
 func (e *execution) Ask(ctx context.Context, elicitation engines.Elicitation) (engines.Answer, error) {
-	defer func() { e.brought = nil }()
+	e.asking.Add(1)
+	defer func() { e.brought = nil; e.asking.Add(-1) }()
 	return e.client.askEachWay(ctx, elicitation, e.gone, func(ctx context.Context, way mcp.ElicitationParams) (engines.Answer, error) {
-		return e.ask(ctx, question{ElicitationParams: way, run: elicitation.Run, answer: make(chan []byte, 1)})
+		return e.ask(ctx, question{ElicitationParams: way, ctx: ctx, run: elicitation.Run, answer: make(chan []byte, 1)})
 	})
 }
 
@@ -193,6 +198,9 @@ func (e *execution) ask(ctx context.Context, waiting question) (engines.Answer, 
 	case raw := <-waiting.answer:
 		return readAnswer(raw, sent)
 	case <-ctx.Done():
+		if t := e.task.Load(); t != nil {
+			t.set(t.settle)
+		}
 		return engines.Answer{}, noAnswer(ctx)
 	}
 }

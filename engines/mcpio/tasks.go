@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -64,8 +65,11 @@ type task struct {
 	began    time.Time
 	changed  time.Time
 	canceled bool
-	done     outcome
-	asked    map[string]question
+	// unanswered: it was cancelled while it waited for a person, so that what its call
+	// returns says only that nobody answered.
+	unanswered bool
+	done       outcome
+	asked      map[string]question
 	// news is closed at each change, and replaced.
 	news chan struct{}
 	// expiry forgets the task.
@@ -124,13 +128,13 @@ func (t *task) follow() {
 		case asked := <-t.running.asks:
 			t.set(func() {
 				t.asked[rand.Text()] = asked
-				t.status = taskWaiting
+				t.settle()
 			})
 		case done := <-t.running.done:
 			t.set(func() {
 				t.done, t.asked = done, nil
 				switch {
-				case t.canceled && done.code != "":
+				case t.canceled && (done.code != "" || t.unanswered):
 					t.status = taskCancelled // a result that came nevertheless is kept
 				case done.code == fault.Internal:
 					t.status = taskFailed
@@ -145,7 +149,7 @@ func (t *task) follow() {
 
 // cancel asks the tool to end. Whether the call had an effect shows when it has.
 func (t *task) cancel(cause error) {
-	t.set(func() { t.canceled = true })
+	t.set(func() { t.canceled, t.unanswered = true, t.running.asking.Load() > 0 })
 	t.running.cancel(cause)
 }
 
@@ -158,10 +162,18 @@ func (t *task) answer(answers map[string]json.RawMessage) {
 				asked.answer <- raw
 			}
 		}
-		if t.status == taskWaiting && len(t.asked) == 0 {
-			t.status = taskWorking
-		}
+		t.settle()
 	})
+}
+
+// settle drops the questions that were answered elsewhere or whose call has ended, and says
+// whether any is left. Its caller holds the lock.
+func (t *task) settle() {
+	maps.DeleteFunc(t.asked, func(_ string, asked question) bool { return asked.ctx.Err() != nil })
+	t.status = taskWorking
+	if len(t.asked) > 0 {
+		t.status = taskWaiting
+	}
 }
 
 // tell sends how the task stands, now and after each change, until it has ended or ctx has.

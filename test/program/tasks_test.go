@@ -98,7 +98,7 @@ func TestACallCanceledAfterItsEffect(t *testing.T) {
 }
 
 // TestAPersonAnswersATask: the question of a step is the task's, and the answer moves the run
-// on once; a person declines, or the client cancels: the question waits elsewhere, as the result says.
+// on once; a person declines; the client cancels, and the question waits elsewhere.
 func TestAPersonAnswersATask(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -153,10 +153,43 @@ steps:
 
 	task, _ = waits("r3")
 	ask("tasks/cancel", map[string]any{"taskId": task["taskId"]})
-	require.Contains(t, fmt.Sprint(ends(task, "completed")["result"]), "r3", "a result that came is kept")
+	require.Nil(t, ends(task, "cancelled")["result"])
 	out, err = exec.Command("savant", "show", "r3", "--path", folder).Output()
 	require.NoError(t, err)
 	require.Contains(t, string(out), "waiting")
+}
+
+// TestATaskWhoseQuestionIsAnsweredElsewhere asks it no more, and works again.
+func TestATaskWhoseQuestionIsAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	places(t, folder, ".savant/ci.yaml", "commands:\n  begin: {command: [sleep, \"1\"]}\n  build: {command: [sh, -c, 'for i in $(seq 400); do test -e go && exit; sleep 0.05; done; exit 1']}\n")
+	places(t, folder, "workflows/release.yaml", `name: release
+version: "1.0"
+steps:
+  - {id: begin, call: ci.run, input_template: {name: begin}}
+  - {id: agree, call: human.approve, input_template: {message: "Release it?"}}
+  - {id: build, call: ci.run, input_template: {name: build}}
+`)
+	trusts(t, folder)
+	ask, call := pollsTasks(t, serveIn(t, folder, "MCP_SERVICE=workflow"))
+	made := call("workflow_workflow_run", map[string]any{"workflow": "release", "run_id": "r1"})
+	stands := func(status string) (task map[string]any) {
+		require.Eventually(t, func() bool {
+			task = ask("tasks/get", map[string]any{"taskId": made["taskId"]})
+			return task["status"] == status
+		}, hang, 10*time.Millisecond, status)
+		return task
+	}
+	stands("input_required")
+	elsewhere, _ := hasForms(t, serveIn(t, folder), nil)
+	answers := map[string]any{"name": "think_next", "arguments": map[string]any{"run_id": "r1", "step_id": "agree"}}
+	answers["requestState"] = elsewhere("tools/call", answers)["requestState"]
+	answers["inputResponses"] = map[string]any{"question": map[string]any{"action": "accept", "content": map[string]any{"approved": true}}}
+	elsewhere("tools/call", answers)
+	require.Nil(t, stands("working")["inputRequests"])
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), nil, 0o600))
+	require.Contains(t, fmt.Sprint(stands("completed")["result"]), "status:done")
 }
 
 // TestATaskEndsWithItsServer: another server does not know the task, and says which run goes on
