@@ -48,16 +48,32 @@ func schemaOf(t reflect.Type, within enclosing) json.RawMessage {
 
 // ListedInput is the input schema that models read with each request. Of a tool that Bind
 // made it has no field with the tag `list:"no"`, which a model does not need, and of one with
-// `list:"brief"`, which a model passes on as it got it, the type. Calls may have all.
+// `list:"brief"`, which a model passes on as it got it, the type. Calls may have all. Each
+// object has properties, if only none: the APIs of some models refuse a list with one that
+// has not.
 func (t Tool) ListedInput() json.RawMessage {
 	if !t.bound() {
-		return t.Input
+		return withProperties(t.Input)
 	}
 	return schemaOf(t.takes, enclosing{listed: true})
 }
 
 // bound reports whether the input schema is the one that Bind made.
 func (t Tool) bound() bool { return t.derived != nil && bytes.Equal(t.Input, t.derived) }
+
+// withProperties adds properties to the root of a schema that somebody else has written.
+func withProperties(schema json.RawMessage) json.RawMessage {
+	var root map[string]json.RawMessage
+	if json.Unmarshal(schema, &root) != nil || root == nil || root["properties"] != nil {
+		return schema // the tool's check reports what is no object
+	}
+	root["properties"] = json.RawMessage(`{}`)
+	whole, err := json.Marshal(root)
+	if err != nil {
+		return schema
+	}
+	return whole
+}
 
 // shape is a JSON Schema whose members are written in a readable order.
 type shape struct {
@@ -121,7 +137,11 @@ func shapeOfKind(t reflect.Type, within enclosing) *shape {
 	case reflect.Slice, reflect.Array:
 		return &shape{Type: "array", Items: unlessEmpty(shapeOf(t.Elem(), within))}
 	case reflect.Map:
-		return &shape{Type: "object", Additional: unlessEmpty(shapeOf(t.Elem(), within))}
+		made := &shape{Type: "object", Additional: unlessEmpty(shapeOf(t.Elem(), within))}
+		if within.listed {
+			made.Properties = new(jsonvalue.Object)
+		}
+		return made
 	case reflect.Struct:
 		return shapeOfStruct(t, within)
 	}
@@ -181,7 +201,10 @@ func (s *shape) shorten(brief bool) {
 	if !brief {
 		return
 	}
-	s.Properties, s.Required = nil, nil
+	if s.Properties != nil {
+		s.Properties = new(jsonvalue.Object)
+	}
+	s.Required = nil
 	if s.Items != nil {
 		s.Items.shorten(true)
 	}

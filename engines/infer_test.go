@@ -23,20 +23,21 @@ func TestSchemasOfStructsAreCompact(t *testing.T) {
 // What a model reads is shorter than what a call may have.
 func TestListedInputs(t *testing.T) {
 	type in struct {
-		Query  string   `json:"query"`
-		Q      string   `json:"q,omitempty" list:"no"`
-		Offset int      `json:"offset,omitempty" min:"0"`
-		Limit  int      `json:"limit,omitempty" min:"4" max:"9"`
-		Change nested   `json:"change" list:"brief" doc:"Of review.change."`
-		Rows   []nested `json:"rows,omitempty" list:"brief"`
+		Query  string         `json:"query"`
+		Q      string         `json:"q,omitempty" list:"no"`
+		Offset int            `json:"offset,omitempty" min:"0"`
+		Limit  int            `json:"limit,omitempty" min:"4" max:"9"`
+		Change nested         `json:"change" list:"brief" doc:"Of review.change."`
+		Rows   []nested       `json:"rows,omitempty" list:"brief"`
+		More   map[string]any `json:"more,omitempty"`
 	}
 	tool := engines.Bind("test.list", "Lists.", func(_ context.Context, in in) (string, error) { return in.Q, nil })
 	require.Equal(t, `{"type":"object","properties":{"query":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer","minimum":4,"maximum":9},`+
-		`"change":{"type":"object","description":"Of review.change."},"rows":{"type":"array","items":{"type":"object"}}},"required":["query","change"]}`,
+		`"change":{"type":"object","description":"Of review.change.","properties":{}},"rows":{"type":"array","items":{"type":"object","properties":{}}},"more":{"type":"object","properties":{}}},"required":["query","change"]}`,
 		string(tool.ListedInput()))
 	require.Contains(t, string(tool.Input), `"q":`)
 	tool.Input = json.RawMessage(`{"type":"object"}`)
-	require.Equal(t, tool.Input, tool.ListedInput(), "the caller's own")
+	require.JSONEq(t, `{"type":"object","properties":{}}`, string(tool.ListedInput()), "the caller's own")
 }
 
 type base struct {

@@ -43,6 +43,7 @@ func TestClient(t *testing.T) {
 	want := o.Registry.Tools()
 	require.Len(t, tools, len(want))
 	for i := range want {
+		want[i].Input = want[i].ListedInput()
 		want[i].Call, want[i].Mounted = nil, true  // for its client the server is another one
 		want[i].Output, tools[i].Output = nil, nil // published in another form: TestWhatIsPublishedIsExact
 		require.Equal(t, want[i], tools[i])

@@ -277,8 +277,28 @@ func TestEveryToolIsSound(t *testing.T) {
 	require.NotEmpty(t, a.Tools.Tools())
 	for _, tool := range a.Tools.Tools() {
 		require.NoError(t, mcpio.Publishable(tool), tool.Name)
+		var listed any
+		require.NoError(t, json.Unmarshal(tool.ListedInput(), &listed))
+		hasProperties(t, tool.Name, listed)
 	}
 	require.NoError(t, a.Close(t.Context()))
+}
+
+// hasProperties holds each object of a schema to properties, which the APIs of some models want.
+func hasProperties(t *testing.T, where string, schema any) {
+	switch is := schema.(type) {
+	case map[string]any:
+		if is["type"] == "object" {
+			require.Contains(t, is, "properties", where)
+		}
+		for name, each := range is {
+			hasProperties(t, where+"/"+name, each)
+		}
+	case []any:
+		for _, each := range is {
+			hasProperties(t, where, each)
+		}
+	}
 }
 
 // maxThinkList and maxSetupList are what the lists of think's tools and of what setup
