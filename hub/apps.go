@@ -50,13 +50,13 @@ var appPages = map[string]string{"ui://savant/approve": "An approval", "ui://sav
 
 // appStep names what a question is about, appRun a run.
 type appStep struct {
-	Workflow string `json:"workflow,omitempty"`
+	Workflow string `json:"workflow,omitempty" list:"no"`
 	RunID    string `json:"run_id" example:"r1"`
 	StepID   string `json:"step_id" example:"approve"`
 }
 
 type appRun struct {
-	Workflow string `json:"workflow,omitempty"`
+	Workflow string `json:"workflow,omitempty" list:"no"`
 	RunID    string `json:"run_id" example:"r1"`
 }
 
