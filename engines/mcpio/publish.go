@@ -66,11 +66,10 @@ func annotate(tool engines.Tool) (hints mcp.ToolAnnotation) {
 // that of Publishable, which alone measures the whole.
 func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	entry := mcp.Tool{
-		Name:            tool.Name,
-		Title:           visible.Line(tool.Title),
-		Description:     visible.Characters(tool.Description),
-		RawOutputSchema: tool.PublishedOutput().Published,
-		Annotations:     annotate(tool),
+		Name:        tool.Name,
+		Title:       visible.Line(tool.Title),
+		Description: visible.Characters(tool.Description),
+		Annotations: annotate(tool),
 	}
 	if tool.Eager {
 		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{engines.MetaAlwaysLoad: true}}
@@ -81,16 +80,12 @@ func publishTool(tool engines.Tool) (mcp.Tool, error) {
 	case tool.Page != "":
 		entry.Meta = &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{"resourceUri": tool.Page, "visibility": []string{"model", "app"}}}}
 	}
-	for what, schema := range map[string]struct {
-		raw  json.RawMessage
-		into *json.RawMessage
-	}{"input": {tool.ListedInput(), &entry.RawInputSchema}, "output": {entry.RawOutputSchema, &entry.RawOutputSchema}} {
-		shown, whole := visibleSchema(schema.raw)
-		if !whole {
-			return entry, unpublishable(tool.Name, "has invisible characters in a name or value of its %s schema", what)
-		}
-		*schema.into = shown
+	input, whole := visibleSchema(tool.ListedInput())
+	output, wholeOutput := visibleSchema(tool.PublishedOutput().Published)
+	if !whole || !wholeOutput {
+		return entry, unpublishable(tool.Name, "has invisible characters in a name or value of a schema")
 	}
+	entry.RawInputSchema, entry.RawOutputSchema = input, output
 	return entry, checkTool(tool)
 }
 

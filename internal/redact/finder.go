@@ -70,9 +70,6 @@ var (
 	nothing = sync.OnceValue(func() *finder { return newFinder() })
 )
 
-// none reports whether there is nothing to find.
-func (f *finder) none() bool { return len(f.words) == 0 }
-
 // lower is the bit that makes a letter lower case. It changes other bytes too, in
 // the text and in the words alike.
 const lower = 0x20

@@ -33,15 +33,6 @@ const (
 	minPlaces   = 4  // of a long one
 )
 
-// Commands returns the commands in a text for a shell, each once, in any order: also those in
-// substitutions, functions and branches, those that another program is to start (sudo, env, xargs,
-// find -exec), those in texts that are given to a shell (sh -c, eval, a here-document) or to a
-// language that starts programs, and those of a script that the text writes and runs. Of a text that
-// no shell of the POSIX kind can read, it takes the words as they stand.
-func Commands(text string) ([]Command, error) {
-	return Of(text)
-}
-
 // nested returns how many brackets are open at once at most.
 func nested(text string) (most int) {
 	open := 0

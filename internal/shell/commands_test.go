@@ -56,7 +56,7 @@ func TestInputsOfTools(t *testing.T) {
 }
 
 func TestPartsOfACommand(t *testing.T) {
-	found, err := shell.Commands(`/bin/RM.exe -rf --depth=3 "a b" $HOME/x -- "$(date)"`)
+	found, err := shell.Of(`/bin/RM.exe -rf --depth=3 "a b" $HOME/x -- "$(date)"`)
 	require.NoError(t, err)
 	require.Equal(t, []shell.Command{{Name: "rm", Args: []string{"-rf", "--depth=3", "a b", "${HOME}/x", "--", "$()"}}}, found[:1])
 	require.Equal(t, []string{"-r", "-f", "--depth", "--"}, found[0].Flags())
@@ -68,14 +68,14 @@ func TestATextThatIsTooMuch(t *testing.T) {
 	for _, each := range []string{strings.Repeat("(", 5000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done",
 		"for i in {1..900}; do for j in {1..900}; do for k in {1..900}; do x=1; done; done; done", strings.Repeat("bash -c ", 10_000),
 		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000)} {
-		_, err := shell.Commands(each)
+		_, err := shell.Of(each)
 		require.Error(t, err, each[:5])
 	}
 	for _, each := range []string{strings.Repeat("{a,b}", 12_000), "x=a;" + strings.Repeat("x=$x$x;", 200), "f() { f; f; }; f", "echo {1..1000000}",
 		"python3 -c 'import subprocess\n" + strings.Repeat("for name in open(\"a.txt\"): print(\"%s is %d\" % (name, len(name.split(\",\"))))\n", 600) + "'", "node -e '" + strings.Repeat("x.push({a: 1, b: [2, 3]}); console.log(`${x}`);", 1000) + "'",
 		"python3 <<E\nimport os\n" + strings.Repeat("print(f\"{a} of {b}: {c}\")\n", 2000) + "os.system(\"ls\")\nE",
 		"cat > a <<E\n" + strings.Repeat("error at f( b\n", 1000) + "E", "npx x " + strings.Repeat("src/a.ts ", 3000), "x=$(printf '" + strings.Repeat("%1000000s", 1000) + "' a)"} {
-		_, err := shell.Commands(each)
+		_, err := shell.Of(each)
 		require.NoError(t, err, each[:5])
 	}
 }
@@ -96,7 +96,7 @@ func FuzzCommands(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		found, err := shell.Commands(text)
+		found, err := shell.Of(text)
 		require.True(t, err != nil || len(found) <= 4000, len(found))
 	})
 }

@@ -23,7 +23,12 @@ var (
 	bundle = pattern.Lazy(`^-[A-Za-z]{2,}$`)
 )
 
-// Of returns the commands in a text, in a list of texts or of words, or in the input of a tool.
+// Of returns the commands in a text for a shell, in a list of texts or of words, or in the input
+// of a tool, each once, in any order: also those in substitutions, functions and branches, those
+// that another program is to start (sudo, env, xargs, find -exec), those in texts that are given to
+// a shell (sh -c, eval, a here-document) or to a language that starts programs, and those of a
+// script that the text writes and runs. Of a text that no shell of the POSIX kind can read, it takes
+// the words as they stand.
 func Of(value any) ([]Command, error) {
 	r := &reader{seen: map[string]bool{}}
 	r.value(value)
