@@ -12,27 +12,27 @@ import (
 // certainFailure reports what fails whatever the expression reads, in the parts that every
 // evaluation reaches: one that reads nothing, or one with a part that reads nothing and fails
 // beside any other, such as a division by zero. lets are the declarations around it that
-// read nothing, names what they declare.
-func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
+// read nothing.
+func (i *inference) certainFailure(node ast.Node, lets []*ast.VariableDeclaratorNode) {
 	switch n := node.(type) {
 	case nil, *ast.NilNode, *ast.BoolNode, *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.IdentifierNode, *ast.PointerNode, *ast.PredicateNode:
 		return
 	case *ast.VariableDeclaratorNode:
-		i.certainFailure(n.Value, lets, names)
-		if readsNothing(n.Value, names) {
-			lets, names = lets+"let "+n.Name+" = "+n.Value.String()+"; ", append(slices.Clone(names), n.Name)
+		i.certainFailure(n.Value, lets)
+		if readsNothing(n.Value, lets) {
+			lets = append(slices.Clip(lets), n)
 		}
-		i.certainFailure(n.Expr, lets, names)
+		i.certainFailure(n.Expr, lets)
 		return
 	}
-	if _, pair := node.(*ast.PairNode); !pair && readsNothing(node, names) {
+	if _, pair := node.(*ast.PairNode); !pair && readsNothing(node, lets) {
 		if failed := i.failureOf(node, lets); failed != nil {
 			i.add(finding{code: failed.Code, offset: i.program.Offset(node), message: failed.Message})
 		}
 		return
 	}
 	for _, probe := range probesOf(node) {
-		if probe == nil || !readsNothing(probe, names) {
+		if probe == nil || !readsNothing(probe, lets) {
 			continue
 		}
 		if failed := i.failureOf(probe, lets); failed != nil {
@@ -41,7 +41,7 @@ func (i *inference) certainFailure(node ast.Node, lets string, names []string) {
 		}
 	}
 	for _, each := range certainParts(node) {
-		i.certainFailure(each, lets, names)
+		i.certainFailure(each, lets)
 	}
 }
 
@@ -74,7 +74,7 @@ func probesOf(node ast.Node) []ast.Node {
 }
 
 func callOf(function string, arguments ...ast.Node) ast.Node {
-	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: arguments}
+	return &ast.BuiltinNode{Name: function, Arguments: arguments}
 }
 
 // certainParts returns the parts of a node that every evaluation of it reaches.
@@ -109,14 +109,14 @@ func certainParts(node ast.Node) []ast.Node {
 
 // readsNothing reports whether a part has the same value in every run: it has no names
 // but the declared ones and those of functions.
-func readsNothing(node ast.Node, declared []string) bool {
+func readsNothing(node ast.Node, declared []*ast.VariableDeclaratorNode) bool {
 	n := &namesRead{declared: declared}
 	ast.Walk(&node, n)
 	return n.count == 0
 }
 
 type namesRead struct {
-	declared []string
+	declared []*ast.VariableDeclaratorNode
 	count    int
 }
 
@@ -124,7 +124,7 @@ type namesRead struct {
 func (r *namesRead) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
-		if n.Value != "null" && !slices.Contains(r.declared, n.Value) {
+		if n.Value != "null" && !slices.ContainsFunc(r.declared, func(let *ast.VariableDeclaratorNode) bool { return let.Name == n.Value }) {
 			r.count++
 		}
 	case *ast.CallNode:
@@ -138,11 +138,14 @@ func (r *namesRead) Visit(node *ast.Node) {
 const maxTrials = 10
 
 // failureOf evaluates a part that reads nothing, and returns why that fails.
-func (i *inference) failureOf(node ast.Node, lets string) (failed *expression.Error) {
+func (i *inference) failureOf(node ast.Node, lets []*ast.VariableDeclaratorNode) (failed *expression.Error) {
 	if i.trials++; i.trials > maxTrials {
 		return nil
 	}
-	program, err := expression.Compile(lets+node.String(), expression.Scope{})
+	for _, let := range slices.Backward(lets) {
+		node = &ast.VariableDeclaratorNode{Name: let.Name, Value: let.Value, Expr: node}
+	}
+	program, err := i.program.Part(node)
 	if err != nil {
 		return nil // it has the item of a predicate around
 	}

@@ -593,3 +593,17 @@ func TestOptionalFields(t *testing.T) {
 		require.True(t, strings.HasPrefix(found[0], severity+": ") && strings.HasSuffix(found[0], ": write "+spelled), "%s: %s", step, found[0])
 	}
 }
+
+// TestPartsThatReadNothing: parts of an expression that are evaluated before a run mean
+// what they mean in it, whatever the brackets around them.
+func TestPartsThatReadNothing(t *testing.T) {
+	for _, expression := range []string{
+		`int(("x" + "12")[1:])`, `(1..-(2))[0:1]`, `("a" + "b")[1:] == "b" ? 1 : 1 / 0`, `fromJSON(("x" + "{}")[1:])`,
+		`let s = "x" + "12"; int(s[1:])`, `repeat("a", len(("ab" + "c")[1:]) - 2)`,
+	} {
+		require.Empty(t, lines(report(t, rendering(expression))), expression)
+	}
+	for _, expression := range []string{`int(("x" + "12")[0:])`, `(1..-(-2))[0 / 0]`, `let s = "x" + "12"; int(s[0:])`, `let n = (1 - 1) * 2; 5 / n`} {
+		require.Len(t, lines(report(t, rendering(expression))), 1, expression)
+	}
+}

@@ -80,7 +80,7 @@ func infer(program *expression.Program, in scope) (*Type, []finding) {
 		i.needsPresent(tree, found, in.wanted, in.what)
 	}
 	if in.names == nil && len(i.findings) == 0 {
-		i.certainFailure(tree, "", nil)
+		i.certainFailure(tree, nil)
 	}
 	return found, i.findings
 }

@@ -33,11 +33,7 @@ type Program struct {
 // Compile compiles an expression; the scope defines its names. Errors are *Error:
 // EXPRESSION_ERROR for syntax, UNRESOLVED_VAR and AMBIGUOUS_NAME for names.
 func Compile(source string, scope Scope) (program *Program, err error) {
-	defer func() {
-		if recover() != nil {
-			program, err = nil, invalid(0, "the expression cannot be read")
-		}
-	}()
+	defer unreadable(&program, &err)
 	if err := checkSource(source, scope.scale()); err != nil {
 		return nil, err
 	}
@@ -46,6 +42,20 @@ func Compile(source string, scope Scope) (program *Program, err error) {
 		return nil, parseError(source, err)
 	}
 	return compileNode(source, tree.Node, scope, effect{})
+}
+
+// Part compiles a part of the expression's tree, or what is made of such parts, that reads
+// none of its names.
+func (p *Program) Part(node ast.Node) (program *Program, err error) {
+	defer unreadable(&program, &err)
+	return compileNode(p.source, node, Scope{}, effect{})
+}
+
+// unreadable makes a panic of the parser an error.
+func unreadable(program **Program, err *error) {
+	if recover() != nil {
+		*program, *err = nil, invalid(0, "the expression cannot be read")
+	}
 }
 
 // compileNode compiles a part of a parsed source.
