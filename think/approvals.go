@@ -248,12 +248,8 @@ func (e *Engine) insist(ctx context.Context, l *live, kind string, decide func()
 }
 
 // misfit says why a call is none of an approval's scope, "" where it is one.
-func (e *Engine) misfit(ctx context.Context, p history, run *flow.Run, of flow.Approved, input map[string]any) (why string, err error) {
-	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		why, refs = of.Misfit(input)
-		return refs, nil
-	})
-	return why, err
+func (e *Engine) misfit(ctx context.Context, p history, run *flow.Run, of flow.Approved, input map[string]any) (string, error) {
+	return query(ctx, e, p, run, func() (string, []flow.Ref) { return of.Misfit(input) })
 }
 
 // aside appends a record that changes no state.
@@ -439,11 +435,7 @@ func (e *Engine) Rulings(ctx context.Context, key state.Key) (list []Ruling, err
 			reads[each.Digest] = e.Rules.Reads(each)
 		}
 	}
-	var found []flow.Ruling
-	err = e.query(ctx, l.history(), l.run, func() (refs []flow.Ref, err error) {
-		found, refs = l.run.View().Rulings(reads)
-		return refs, nil
-	})
+	found, err := query(ctx, e, l.history(), l.run, func() ([]flow.Ruling, []flow.Ref) { return l.run.View().Rulings(reads) })
 	for _, each := range found {
 		list = append(list, Ruling{key, each})
 	}

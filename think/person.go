@@ -183,7 +183,11 @@ func (l *live) meant(step string, answer any) (meant any, differs, asks bool) {
 
 // check validates an answer without applying it.
 func (e *Engine) check(ctx context.Context, l *live, step flow.Handle, value any, person bool) error {
-	return e.query(ctx, l.history(), l.run, func() ([]flow.Ref, error) { return l.run.Check(step, value, person) })
+	problem, err := query(ctx, e, l.history(), l.run, func() (*fault.Error, []flow.Ref) { return l.run.Check(step, value, person) })
+	if problem != nil {
+		return problem
+	}
+	return err
 }
 
 // maxForms bounds how many questions one call puts to a person, maxMisfits how often one

@@ -163,44 +163,32 @@ func (e *Engine) proceed(ctx context.Context, p history, run *flow.Run, out flow
 }
 
 // query asks the core again until nothing is missing for the answer.
-func (e *Engine) query(ctx context.Context, p history, run *flow.Run, question func() ([]flow.Ref, error)) error {
+func query[T any](ctx context.Context, e *Engine, p history, run *flow.Run, question func() (T, []flow.Ref)) (T, error) {
 	for {
-		refs, err := question()
-		if err != nil || len(refs) == 0 {
-			return err
+		answer, refs := question()
+		if len(refs) == 0 {
+			return answer, nil
 		}
 		if err := e.provide(ctx, p, run, refs); err != nil {
-			return err
+			return answer, err
 		}
 	}
 }
 
 // snapshot returns the whole state of a run, captures of more than longest bytes
 // as flow.Long.
-func (e *Engine) snapshot(ctx context.Context, p history, run *flow.Run, longest int) (whole flow.Snapshot, err error) {
-	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		whole, refs = run.View().Snapshot(longest)
-		return refs, nil
-	})
-	return whole, err
+func (e *Engine) snapshot(ctx context.Context, p history, run *flow.Run, longest int) (flow.Snapshot, error) {
+	return query(ctx, e, p, run, func() (flow.Snapshot, []flow.Ref) { return run.View().Snapshot(longest) })
 }
 
 // capture returns the JSON of a capture, or nil.
-func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name string) (value json.RawMessage, err error) {
-	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		value, refs = run.View().Var(name)
-		return refs, nil
-	})
-	return value, err
+func (e *Engine) capture(ctx context.Context, p history, run *flow.Run, name string) (json.RawMessage, error) {
+	return query(ctx, e, p, run, func() (json.RawMessage, []flow.Ref) { return run.View().Var(name) })
 }
 
 // explain explains the status of a run's step.
-func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step flow.Handle) (explained *flow.Explanation, err error) {
-	err = e.query(ctx, p, run, func() (refs []flow.Ref, err error) {
-		explained, refs = run.View().Explain(step)
-		return refs, nil
-	})
-	return explained, err
+func (e *Engine) explain(ctx context.Context, p history, run *flow.Run, step flow.Handle) (*flow.Explanation, error) {
+	return query(ctx, e, p, run, func() (*flow.Explanation, []flow.Ref) { return run.View().Explain(step) })
 }
 
 // replayed is a run that was replayed from its records.

@@ -104,8 +104,6 @@ func (a assumption) structure(node ast.Node, soft bool) guess {
 		return guessOf(n.Value)
 	case *ast.StringNode:
 		return guessOf(n.Value)
-	case *ast.ConstantNode:
-		return guessOf(n.Value)
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode, *ast.PointerNode:
 		return a.read(n, soft)
 	case *ast.UnaryNode:

@@ -12,26 +12,23 @@ import (
 const maxCases = 1 << 10
 
 // cases are the parts of conditions by their text: the values that each is compared with,
-// true and false for one that is itself a condition, and which are whole numbers.
+// true and false for one that is itself a condition, and its type where that is known.
 type cases struct {
 	compared map[string][]any
-	whole    map[string]bool
+	types    map[string]*Type
+	typeOf   func(ast.Node) *Type // nil: no types are known
 }
 
 // entails reports whether a condition holds, or does not, in every case in which facts do:
 // of a chain of if and else the last one, where the others do not hold.
-func entails(facts []fact, node ast.Node, holds bool) bool {
-	all := cases{compared: map[string][]any{}, whole: map[string]bool{}}
+func entails(facts []fact, node ast.Node, holds bool, typeOf func(ast.Node) *Type) bool {
+	all := cases{map[string][]any{}, map[string]*Type{}, typeOf}
 	if all.add(node, nil); all.count() > maxCases {
 		return false
 	}
 	var known []fact
 	for _, each := range facts {
-		if each.whole {
-			all.whole[each.locals.text(each.node)] = true
-			continue
-		}
-		more := cases{maps.Clone(all.compared), all.whole}
+		more := cases{maps.Clone(all.compared), all.types, typeOf}
 		if more.add(each.node, each.locals); more.count() <= maxCases {
 			all, known = more, append(known, each)
 		}
@@ -90,10 +87,13 @@ func (c cases) add(node ast.Node, in locals) {
 		}
 	}
 	text, _ := in.condition(node)
-	c.put(text, true, false)
+	c.put(text, node, true, false)
 }
 
-func (c cases) put(part string, values ...any) {
+func (c cases) put(part string, node ast.Node, values ...any) {
+	if c.compared[part] == nil && c.typeOf != nil {
+		c.types[part] = c.typeOf(node)
+	}
 	c.compared[part] = append(slices.Clip(c.compared[part]), values...)
 }
 
@@ -109,9 +109,9 @@ func (c cases) compare(n *ast.BinaryNode, in locals) bool {
 			c.add(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, in)
 		}
 	case right.known:
-		c.put(in.text(n.Left), right.members()...)
+		c.put(in.text(n.Left), n.Left, right.members()...)
 	case left.known && n.Operator != "in":
-		c.put(in.text(n.Right), left.value)
+		c.put(in.text(n.Right), n.Right, left.value)
 	default:
 		return false
 	}
@@ -148,7 +148,13 @@ func contains(values []any, value any) bool {
 // tried returns the values that a part is tried with: those that it is compared with, and
 // samples of what lies below, between and above them.
 func (c cases) tried(part string) (all []guess) {
-	compared := c.compared[part]
+	compared, known := c.compared[part], c.types[part]
+	if known != nil && len(known.values) > 0 {
+		for _, value := range known.values {
+			all = append(all, guessOf(value))
+		}
+		return all
+	}
 	if !slices.ContainsFunc(compared, func(value any) bool { return kindOf(value) != boolean }) {
 		return []guess{guessOf(true), guessOf(false)}
 	}
@@ -182,6 +188,7 @@ func (c cases) tried(part string) (all []guess) {
 
 // around returns numbers below, between and above others.
 func (c cases) around(part string, numbers []float64) (all []any) {
+	known := c.types[part]
 	length := strings.HasPrefix(part, "len(") // is no less than 0
 	slices.Sort(numbers)
 	for k, each := range numbers {
@@ -191,7 +198,7 @@ func (c cases) around(part string, numbers []float64) (all []any) {
 		switch between := k < len(numbers)-1; {
 		case !between:
 			all = append(all, each+1)
-		case !length && !c.whole[part]:
+		case !length && (known == nil || known.kinds != integer):
 			all = append(all, each+(numbers[k+1]-each)/2)
 		case numbers[k+1] > each+1:
 			all = append(all, each+1)
@@ -200,38 +207,12 @@ func (c cases) around(part string, numbers []float64) (all []any) {
 	return all
 }
 
-// domains returns what the types say of the values that a condition compares: each is one
-// of those that there are.
-func (i *inference) domains(condition ast.Node) []fact {
-	compared := &comparisons{}
-	ast.Walk(&condition, compared)
-	var facts []fact
-	for _, each := range compared.reads {
-		quiet := inference{scope: i.scope, program: i.program, locals: map[string]*Type{}, values: locals{}}
-		quiet.skips = nil
-		found := quiet.node(each, false)
-		if found.kinds == integer {
-			facts = append(facts, fact{node: each, whole: true})
-		}
-		if len(found.values) > 0 {
-			facts = append(facts, fact{node: &ast.BinaryNode{Operator: "in", Left: each, Right: &ast.ConstantNode{Value: found.values}}, holds: true})
-		}
+// typeOf returns what is known of the values of a read, nil for another part.
+func (i *inference) typeOf(part ast.Node) *Type {
+	if names, _ := locals(nil).chain(part); names == nil {
+		return nil
 	}
-	return facts
-}
-
-// comparisons gathers the reads that a condition compares.
-type comparisons struct{ reads []ast.Node }
-
-// Visit takes what stands on the sides of a comparison.
-func (c *comparisons) Visit(node *ast.Node) {
-	n, is := (*node).(*ast.BinaryNode)
-	if !is || !comparisonOperators[n.Operator] {
-		return
-	}
-	for _, side := range []ast.Node{n.Left, n.Right} {
-		if names, _ := locals(nil).chain(side); names != nil {
-			c.reads = append(c.reads, side)
-		}
-	}
+	quiet := inference{scope: i.scope, program: i.program, locals: map[string]*Type{}, values: locals{}}
+	quiet.skips = nil
+	return quiet.node(part, false)
 }

@@ -15,7 +15,6 @@ type fact struct {
 	node   ast.Node
 	holds  bool
 	locals locals
-	whole  bool // the node is no condition, but a whole number
 }
 
 // locals are the values of names that let gives, and of # where it is known.
@@ -78,7 +77,7 @@ func learn(facts []fact, node ast.Node, holds bool, in locals) []fact {
 	case *ast.VariableDeclaratorNode:
 		return learn(facts, n.Expr, holds, in.with(n.Name, n.Value, in))
 	}
-	return append(slices.Clip(facts), fact{node: node, holds: holds, locals: in})
+	return append(slices.Clip(facts), fact{node, holds, in})
 }
 
 func negates(n *ast.UnaryNode) bool { return n.Operator == "not" || n.Operator == "!" }
@@ -93,21 +92,21 @@ func conjunction(n *ast.BinaryNode, holds bool) bool {
 
 // followsFrom reports whether a condition follows from facts: part by part they say the
 // same, or they give the values that decide it.
-func followsFrom(facts []fact, node ast.Node, holds bool) bool {
+func followsFrom(facts []fact, node ast.Node, holds bool, typeOf func(ast.Node) *Type) bool {
 	switch n := node.(type) {
 	case *ast.UnaryNode:
 		if negates(n) {
-			return followsFrom(facts, n.Node, !holds)
+			return followsFrom(facts, n.Node, !holds, typeOf)
 		}
 	case *ast.BinaryNode:
 		switch {
 		case conjunction(n, holds):
-			return followsFrom(facts, n.Left, holds) && followsFrom(facts, n.Right, holds)
-		case conjunction(n, !holds) && (followsFrom(facts, n.Left, holds) || followsFrom(facts, n.Right, holds)):
+			return followsFrom(facts, n.Left, holds, typeOf) && followsFrom(facts, n.Right, holds, typeOf)
+		case conjunction(n, !holds) && (followsFrom(facts, n.Left, holds, typeOf) || followsFrom(facts, n.Right, holds, typeOf)):
 			return true
 		}
 	}
-	return entails(facts, node, holds)
+	return entails(facts, node, holds, typeOf)
 }
 
 // condition returns the text of a condition by which it is compared with others, equal

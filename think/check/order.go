@@ -55,15 +55,12 @@ func sameCondition(step *flow.Step, reason flow.Skip) bool {
 	return step.When != nil && follows(factsOf(step.When), reason, nil)
 }
 
-// follows reports whether facts say that the condition of a reason held. domains tells of
-// the values that it compares; nil for nothing.
-func follows(facts []fact, reason flow.Skip, domains func(ast.Node) []fact) bool {
+// follows reports whether facts say that the condition of a reason held. typeOf tells the types
+// of what it compares; nil where none is known.
+func follows(facts []fact, reason flow.Skip, typeOf func(ast.Node) *Type) bool {
 	if reason.Failed {
 		return false
 	}
 	when, err := reason.By.When.Parse()
-	if err == nil && domains != nil {
-		facts = append(domains(when), facts...)
-	}
-	return err == nil && followsFrom(facts, when, true)
+	return err == nil && followsFrom(facts, when, true, typeOf)
 }

@@ -140,7 +140,7 @@ func (i *inference) excludes(capture string) bool {
 			facts = other.learn(facts, false)
 		}
 	}
-	return !slices.ContainsFunc(i.skips[capture].reasons, func(reason flow.Skip) bool { return !follows(facts, reason, i.domains) })
+	return !slices.ContainsFunc(i.skips[capture].reasons, func(reason flow.Skip) bool { return !follows(facts, reason, i.typeOf) })
 }
 
 // mentioned returns the captures, and the steps as "steps." with the id, that conditions

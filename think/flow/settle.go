@@ -195,7 +195,7 @@ func declined(step *Step, value any) bool {
 // Check validates an answer without applying it, so that an error costs no attempt. It
 // leaves authorization, and a person's refusal, to Settle. It returns refs if captures
 // that the step reads are missing.
-func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
+func (r *Run) Check(step Handle, value any, person bool) (*fault.Error, []Ref) {
 	u := step.unit
 	if r.cancelled != nil || u == nil || u.status != Issued || declined(u.step(), value) {
 		return nil, nil
@@ -210,12 +210,10 @@ func (r *Run) Check(step Handle, value any, person bool) ([]Ref, error) {
 	}
 	var m missing
 	if m.node(u.node); len(m.refs) > 0 {
-		return m.refs, nil
+		return nil, m.refs
 	}
-	if _, problem := u.accept(value); problem != nil {
-		return nil, problem
-	}
-	return nil, nil
+	_, problem := u.accept(value)
+	return problem, nil
 }
 
 // askSchema compiles the schema of a human.ask, if it has one.
