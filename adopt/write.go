@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,14 +35,15 @@ func (d *Draft) Workflow(document string) []byte {
 }
 
 // scalar writes a text as YAML has it between double quotes, which JSON is.
-func scalar(text string) string {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(text) != nil {
-		return `""`
+func scalar(text string) string { return string(jsonvalue.Encoded(text)) }
+
+// keys writes the keys of a step that have a value.
+func keys(out *bytes.Buffer, pairs ...[]string) {
+	for _, each := range pairs {
+		if each[1] != "" {
+			fmt.Fprintf(out, "    %s: %s\n", each[0], each[1])
+		}
 	}
-	return strings.TrimSpace(out.String())
 }
 
 // literal escapes a text, so that no part of it is a template.
@@ -53,18 +53,14 @@ func literal(text string) string {
 
 func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 	fmt.Fprintf(out, "  - id: %s\n    call: %s\n", s.ID, s.Call)
-	if s.Foreach != "" {
-		fmt.Fprintf(out, "    foreach: %s\n", s.Foreach)
-	}
+	deps, when := "", ""
 	if len(s.Deps) > 0 {
-		fmt.Fprintf(out, "    deps: [%s]\n", strings.Join(s.Deps, ", "))
-	}
-	if s.Join != "" {
-		fmt.Fprintf(out, "    join: %s\n", s.Join)
+		deps = "[" + strings.Join(s.Deps, ", ") + "]"
 	}
 	if s.When != "" {
-		fmt.Fprintf(out, "    when: %s\n", scalar(s.When))
+		when = scalar(s.When)
 	}
+	keys(out, []string{"foreach", s.Foreach}, []string{"deps", deps}, []string{"join", s.Join}, []string{"when", when})
 	out.WriteString("    input_template:\n")
 	for _, key := range []string{"task", "section", "answers", "inputs", "message", "schema", "that", "name", "value"} {
 		text, is := s.Input[key].(string)
@@ -84,15 +80,11 @@ func (s *Step) write(out *bytes.Buffer, document string, first bool) {
 	if s.Foreach != "" && s.Call == callGenerate {
 		out.WriteString("      for: \"{{ item }}\"\n")
 	}
+	schema := ""
 	if s.Schema != nil {
-		fmt.Fprintf(out, "    success_schema: %s\n", jsonvalue.Encoded(s.Schema))
+		schema = string(jsonvalue.Encoded(s.Schema))
 	}
-	if s.Capture != "" {
-		fmt.Fprintf(out, "    capture_as: %s\n", s.Capture)
-	}
-	if s.Witness != "" {
-		fmt.Fprintf(out, "    witness: %s\n", s.Witness)
-	}
+	keys(out, []string{"success_schema", schema}, []string{"capture_as", s.Capture}, []string{"witness", s.Witness})
 	if document != "" && s.Quote != "" {
 		fmt.Fprintf(out, "    source: {file: %s, line: %d, quote: %s}\n", scalar(document), s.Line, scalar(s.Quote))
 	}

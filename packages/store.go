@@ -33,7 +33,7 @@ const guardName = Folder + "/.lock"
 // Change lets one process at a time change the packages: work gets the lock as it is, and
 // returns the one to write, or nil to leave it.
 func (s *Store) Change(ctx context.Context, work func(Lock) (*Lock, error)) error {
-	if err := s.folder(Folder); err != nil {
+	if err := ownfolder.MkdirAll(s.root, Folder); err != nil {
 		return err
 	}
 	guard, err := regular.Open(s.root, guardName, os.O_CREATE|os.O_RDWR, 0o600)
@@ -86,18 +86,6 @@ func (s *Store) lock() (Lock, error) {
 	return ReadLock(data)
 }
 
-// folder makes a folder below SAVANT_PATH with those above it.
-func (s *Store) folder(name string) error {
-	made := ""
-	for part := range strings.SplitSeq(name, "/") {
-		made = path.Join(made, part)
-		if err := ownfolder.Mkdir(s.root, made, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return ownfolder.NotSaved(made, err)
-		}
-	}
-	return nil
-}
-
 // scratchName begins the names of folders in which repositories are fetched; of one that a
 // process left behind, nothing is needed after a day.
 const (
@@ -107,7 +95,7 @@ const (
 
 // Scratch makes an empty folder in which repositories are fetched, and returns its path.
 func (s *Store) Scratch() (folder string, remove func(), err error) {
-	if err := s.folder(Folder); err != nil {
+	if err := ownfolder.MkdirAll(s.root, Folder); err != nil {
 		return "", nil, err
 	}
 	entries, _ := regular.ReadDir(s.root, Folder)
@@ -145,7 +133,7 @@ func (s *Store) Stage(pack Package, content Content) (*Stage, error) {
 	}
 	for name, data := range files {
 		name = path.Join(stage.Folder, name)
-		if err = s.folder(path.Dir(name)); err == nil {
+		if err = ownfolder.MkdirAll(s.root, path.Dir(name)); err == nil {
 			err = notSaved(name, atomicfile.Write(s.root, name, data, 0o644))
 		}
 		if err != nil {
@@ -164,7 +152,7 @@ func (s *Stage) Install(folder string) error {
 	if err := s.store.unlinked(path.Dir(target)); err != nil {
 		return err
 	}
-	if err := s.store.folder(path.Dir(target)); err != nil {
+	if err := ownfolder.MkdirAll(s.store.root, path.Dir(target)); err != nil {
 		return err
 	}
 	aside := path.Join(s.Folder, "old")

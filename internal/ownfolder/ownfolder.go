@@ -74,6 +74,18 @@ func Mkdir(root *os.Root, name string, permission os.FileMode) error {
 	return err
 }
 
+// MkdirAll creates a folder with those above it, each by Mkdir; one that exists is no error.
+func MkdirAll(root *os.Root, name string) error {
+	made := ""
+	for part := range strings.SplitSeq(name, "/") {
+		made = path.Join(made, part)
+		if err := Mkdir(root, made, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return NotSaved(made, err)
+		}
+	}
+	return nil
+}
+
 // ignore writes the .gitignore of a folder if it is missing.
 func ignore(root *os.Root, folder, text string) {
 	file := path.Join(folder, ".gitignore")

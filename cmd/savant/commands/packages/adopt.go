@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,9 +114,8 @@ func (p *program) adopt(ctx context.Context, a *app.App, file, name string, yes 
 
 // place writes a file in a folder of the project.
 func place(a *app.App, name string, data []byte) error {
-	folder := filepath.ToSlash(filepath.Dir(name))
-	if err := ownfolder.Mkdir(a.Root, folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return ownfolder.NotSaved(folder, err)
+	if err := ownfolder.MkdirAll(a.Root, path.Dir(name)); err != nil {
+		return err
 	}
 	if err := atomicfile.Write(a.Root, name, data, 0o644); err != nil {
 		return ownfolder.NotSaved(name, err)

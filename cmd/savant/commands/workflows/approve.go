@@ -19,7 +19,6 @@ import (
 	"savant/rules/sessions"
 	"savant/think"
 	"savant/think/flow"
-	"savant/think/form"
 )
 
 // approval is a decision given on the command line.
@@ -29,7 +28,6 @@ type approval struct {
 	comment             string
 	answer              string
 	answered            bool
-	editor              bool // the answer is written in an editor
 }
 
 // ApproveCommand is `savant approve`.
@@ -51,9 +49,7 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 	flags.BoolVar(&said.revoke, "revoke", false, "take back an approval of the step that covers calls")
 	flags.StringVar(&said.comment, "comment", "", "a comment, kept with the answer")
 	flags.StringVar(&said.answer, "answer", "", "the answer to a question: JSON, or text")
-	flags.BoolVar(&said.editor, "editor", false, "write the answer to a question in $EDITOR, below the question")
-	command.MarkFlagsMutuallyExclusive("answer", "editor")
-	for _, other := range []string{"decline", "comment", "answer", "editor"} {
+	for _, other := range []string{"decline", "comment", "answer"} {
 		command.MarkFlagsMutuallyExclusive("revoke", other)
 	}
 	return command
@@ -74,7 +70,7 @@ func (p *program) approve(ctx context.Context, a *app.App, said approval) error 
 
 // approveCall shows a whole call and answers the rule's question about it.
 func (p *program) approveCall(ctx context.Context, a *app.App, said approval) error {
-	if said.answered || said.editor || said.comment != "" || said.step != "" {
+	if said.answered || said.comment != "" || said.step != "" {
 		return cli.UsageError("a rule asks for approval: only --decline can be given")
 	}
 	waiting, err := a.RuleKeeper().Questions()
@@ -175,18 +171,12 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 			return err
 		}
 		reply, err = a.Think.Approve(ctx, pending, answer, think.Caller{Name: think.ByTerminal})
-		if said.answered || said.editor || !errors.Is(err, fault.ValidationFailed) {
+		if said.answered || !errors.Is(err, fault.ValidationFailed) {
 			break
 		}
 		fmt.Fprintf(p.Stdout, "That does not fit: %s.\n", terminal.Visible(strings.TrimSuffix(fault.From(err).Message(), ".")))
 	}
 	if err != nil {
-		if text, isText := answer.(string); said.editor {
-			if !isText {
-				text = form.Encoded(answer)
-			}
-			return withSavedText(err, text)
-		}
 		return err
 	}
 	p.printStanding(pending, reply)
@@ -257,8 +247,8 @@ func (p *program) decide(ctx context.Context, a *app.App, pending think.Pending,
 	if flow.AnsweringOf(pending.Call) != flow.Decides {
 		return p.answer(ctx, a, pending, said)
 	}
-	if said.answered || said.editor {
-		return nil, cli.UsageError("step " + pending.StepID + " asks for approval: --answer and --editor are for questions")
+	if said.answered {
+		return nil, cli.UsageError("step " + pending.StepID + " asks for approval: --answer is for questions")
 	}
 	approved, err := p.decided(ctx, said)
 	if err != nil {
@@ -285,11 +275,7 @@ func (p *program) answer(ctx context.Context, a *app.App, pending think.Pending,
 		return nil, cli.UsageError("step " + pending.StepID + " asks a question: --decline and --comment are for approvals")
 	}
 	q := p.questionsOf(a, pending.Form())
-	switch {
-	case said.editor:
-		written, err := p.edited(ctx, pending)
-		return q.parse(written), err
-	case !said.answered:
+	if !said.answered {
 		value, err := q.ask(ctx)
 		return value, stillWaits(err)
 	}

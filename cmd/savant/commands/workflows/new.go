@@ -172,14 +172,8 @@ func schemaFiles(root *os.Root) (missing []File, err error) {
 
 // Write writes the file, and the folders that it is in.
 func (f File) Write(root *os.Root) error {
-	var folders []string
-	for folder := path.Dir(f.name); folder != "."; folder = path.Dir(folder) {
-		folders = append(folders, folder)
-	}
-	for _, folder := range slices.Backward(folders) {
-		if err := ownfolder.Mkdir(root, folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-			return app.Misconfigured(ownfolder.NotSaved(folder, err))
-		}
+	if err := ownfolder.MkdirAll(root, path.Dir(f.name)); err != nil {
+		return app.Misconfigured(err)
 	}
 	if err := atomicfile.Write(root, f.name, f.text, 0o644); err != nil {
 		return app.Misconfigured(ownfolder.NotSaved(f.name, err))
