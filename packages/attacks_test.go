@@ -54,6 +54,8 @@ func TestSources(t *testing.T) {
 		"git@host:o/r.git@flows@1":             {"git@host:o/r.git||flows@1", "o/r"},
 		"https://host/o/r//of/@acme/x@v1":      {"https://host/o/r|of/@acme/x|v1", "o/r/of--acme-x"},
 		"https://host/o/r@versión-1":           {"https://host/o/r||versión-1", "o/r"},
+		"file:///srv/r@flows%401.0.0":          {"file:///srv/r||flows@1.0.0", "srv/r"},
+		"../r@@acme/flows@1.0.0":               {"../r@@acme/flows||1.0.0", "local/flows"},
 		"file:///srv/me@work/r@v1":             {"file:///srv/me@work/r||v1", "me-work/r"},
 	} {
 		source, err := packages.ParseSource(text)

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,23 @@ const maxAddress = 1000
 // and git: and http: send content that anybody on the way can change.
 var schemes = []string{"https", "ssh", "file"}
 
+// fileScheme begins the address of a repository on this machine.
+const fileScheme = "file://"
+
+// escapedAt is an @ in the tag of a source on this machine.
+const escapedAt = "%40"
+
+// Located returns a source on this machine as ParseSource reads it: of several @ in it the tag
+// follows the last one behind a folder that exists.
+func Located(text string) string {
+	for at := strings.LastIndexByte(text, '@'); at > 0; at = strings.LastIndexByte(text[:at], '@') {
+		if info, err := os.Stat(strings.TrimPrefix(text[:at], fileScheme)); err == nil && info.IsDir() {
+			return text[:at+1] + strings.ReplaceAll(text[at+1:], "@", escapedAt)
+		}
+	}
+	return text
+}
+
 // shellAddress is USER@HOST:PATH, as ssh has it.
 var shellAddress = pattern.Lazy(`^([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^/].*$`)
 
@@ -49,6 +67,7 @@ func ParseSource(text string) (Source, error) {
 		return refused("this is no source")
 	}
 	address, tag := cutTag(text)
+	tag = strings.ReplaceAll(tag, escapedAt, "@")
 	address, folder := cutFolder(address)
 	source := Source{Address: address, Folder: folder, Tag: tag}
 	switch {
@@ -100,7 +119,7 @@ func cutTag(text string) (address, tag string) {
 		from = strings.IndexByte(text, ':')
 	}
 	at := strings.LastIndexByte(text[from:], '@')
-	if from > 0 && !strings.HasPrefix(text, "file:") {
+	if from > 0 && !strings.HasPrefix(text, fileScheme) {
 		if named := packageTag().FindStringSubmatch(text[from:]); named != nil {
 			at = len(named[1])
 		}
@@ -144,8 +163,12 @@ func (s Source) String() string {
 	if s.Folder != "" {
 		text += "//" + s.Folder
 	}
-	if s.Tag != "" {
+	switch {
+	case s.Tag == "":
+	case s.Remote() && !strings.HasPrefix(s.Address, fileScheme):
 		text += "@" + s.Tag
+	default: // a path may have an @, too
+		text += "@" + strings.ReplaceAll(s.Tag, "@", escapedAt)
 	}
 	return text
 }

@@ -53,7 +53,7 @@ func (p *program) fetcher(a *app.App) (fetcher packages.Fetcher, remove func(), 
 // sourceOf reads a source as a person types it: a local one is relative to the working
 // folder there, and to SAVANT_PATH in the lock.
 func sourceOf(a *app.App, text string) (packages.Source, error) {
-	source, err := packages.ParseSource(text)
+	source, err := packages.ParseSource(packages.Located(text))
 	if err != nil || source.Remote() || filepath.IsAbs(source.Address) {
 		return source, err
 	}
