@@ -50,6 +50,32 @@ func TestLongTextsFit(t *testing.T) {
 	}
 }
 
+// TestAParagraphInArabicBeginsAtTheRight: its last sign is left of its first one, where it is no JSON.
+func TestAParagraphInArabicBeginsAtTheRight(t *testing.T) {
+	t.Parallel()
+	wanted(t)
+	folder := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(folder, "workflows"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "workflows", "asks.yaml"),
+		[]byte("name: asks\nversion: \"1\"\nsteps:\n  - {id: a, call: human.approve, input_template: {message: \"مرحبا (Savant)!\"}}\n"), 0o600))
+	savantIn(t, folder, "workflows", "run", "asks", "--name", "r1")
+	h := serve(t, folder, "127.0.0.1:0")
+	p := h.enter()
+	for _, path := range []string{"/", "/runs/asks/r1"} {
+		p.open(h.base + path)
+		p.says("main", "مرحبا")
+		require.Equal(t, []string{""}, eval[[]string](p, `(() => {
+			const found = new Set(), nodes = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT), range = document.createRange();
+			const left = (node, at) => { range.setStart(node, at); range.setEnd(node, at + 1); return range.getBoundingClientRect().left; };
+			for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+				const at = node.data.indexOf("مرحبا (Savant)!");
+				if (at >= 0 && node.parentElement.checkVisibility() && !node.parentElement.closest("pre") && left(node, at)) found.add(left(node, at + 14) < left(node, at) ? "" : node.parentElement.outerHTML);
+			}
+			return [...found];
+		})()`), path)
+	}
+}
+
 // TestAWorkflowThatBreaksWhileItIsShown: starting it says what is wrong with the file.
 func TestAWorkflowThatBreaksWhileItIsShown(t *testing.T) {
 	t.Parallel()
