@@ -263,6 +263,21 @@ func TestEveryOwnElementIsRemoved(t *testing.T) {
 	require.JSONEq(t, `{"hooks": {"PreToolUse": [{"command": "mine"}]}}`, string(made))
 }
 
+// What stands behind an entry does not get into the comment before it.
+func TestACommentBeforeAnEntryEndsWithItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\n  // servers\n  \"mcpServers\": {\"savant\": {}}, \"theme\": \"dark\"\n}\n":                    "{\n  // servers\n   \"theme\": \"dark\"\n}\n",
+		"{\n  // servers\n  \"mcpServers\": {\"savant\": {}}\n  , \"theme\": \"dark\"\n}\n":                "{\n  // servers\n   \"theme\": \"dark\"\n}\n",
+		"{\"hooks\": { // mine\n  \"PreToolUse\": [{\"command\": \"savant hook\"}] }}":                     "{\"hooks\": { // mine\n   }}",
+		"{\"hooks\": {\"PreToolUse\": [{}, // mine\n  {\"command\": \"savant hook\"}]}}":                   "{\"hooks\": {\"PreToolUse\": [{} // mine\n  ]}}",
+		"{\n  \"mcpServers\": {\n    \"a\": {}, // a\n    \"savant\": {} // ours\n    , \"b\": {}\n  }\n}": "{\n  \"mcpServers\": {\n    \"a\": {}, // a\n     \"b\": {}\n  }\n}",
+	} {
+		made, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+		require.NoError(t, err, text)
+		require.Equal(t, want, string(made))
+	}
+}
+
 // TestAnyFileIsLeftAsItWas makes files of any shape.
 func TestAnyFileIsLeftAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

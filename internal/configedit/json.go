@@ -18,6 +18,7 @@ import (
 // item is a member of an object or an element of an array, with its place in the text.
 type item struct {
 	name       string
+	before     int // behind the bracket or comma before it
 	start, end int // from the name, or the value, to the end of the value
 	value      hujson.Value
 }
@@ -28,12 +29,12 @@ func items(v hujson.Value) (list []item, ok bool) {
 	case *hujson.Object:
 		for _, m := range c.Members {
 			name := m.Name.Value.(hujson.Literal).String()
-			list = append(list, item{name, m.Name.StartOffset, m.Value.EndOffset, m.Value})
+			list = append(list, item{name, m.Name.StartOffset - len(m.Name.BeforeExtra), m.Name.StartOffset, m.Value.EndOffset, m.Value})
 		}
 		return list, true
 	case *hujson.Array:
 		for _, e := range c.Elements {
-			list = append(list, item{"", e.StartOffset, e.EndOffset, e})
+			list = append(list, item{"", e.StartOffset - len(e.BeforeExtra), e.StartOffset, e.EndOffset, e})
 		}
 		return list, true
 	}

@@ -60,17 +60,25 @@ func cut(text []byte, in hujson.Value, i int) []byte {
 	it := list[i]
 	start := len(bytes.TrimRight(text[:it.start], " \t\r\n"))
 	after := skipExtra(text, it.end)
+	behind := it.end
+	if text[after] == ',' {
+		behind = after + 1
+	}
+	if inComment(text[it.before:start]) && bytes.TrimLeft(text[behind:], " \t\r")[0] != '\n' {
+		start = it.start // else what is behind would get into the comment
+	}
 	switch {
 	case len(list) == 1 && onlySpace(text[in.StartOffset+1:it.start]) && onlySpace(bytes.Replace(text[it.end:in.EndOffset-1], []byte(","), nil, 1)):
 		return splice(text, in.StartOffset+1, in.EndOffset-1, "")
-	case text[after] == ',':
-		return splice(text, start, after+1, "")
-	case i > 0: // the last one: also remove the comma before it
+	case i > 0 && behind == it.end: // the last one: also remove the comma before it
 		comma := skipExtra(text, list[i-1].end)
 		return splice(splice(text, max(start, comma+1), it.end, ""), comma, comma+1, "")
 	}
-	return splice(text, start, it.end, "")
+	return splice(text, start, behind, "")
 }
+
+// inComment reports whether what follows white space and comments would be in a comment.
+func inComment(extra []byte) bool { return skipExtra(append(bytes.Clone(extra), 'x'), 0) > len(extra) }
 
 func onlySpace(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
