@@ -21,8 +21,11 @@ type Definition struct {
 	Raw  json.RawMessage
 }
 
-// maxPages bounds a list whose pages never end.
-const maxPages = 100
+// maxPages bounds a list whose pages never end, maxEmpty those of its pages that are empty.
+const (
+	maxPages = 100
+	maxEmpty = 3
+)
 
 // noCursor are the cursors of a last page, as JSON.
 var noCursor = []string{"", "null", `""`, "false", "0"}
@@ -31,7 +34,7 @@ var noCursor = []string{"", "null", `""`, "false", "0"}
 // same words is there once. A cursor is any value, and goes back as it came.
 func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 	var all []Definition
-	params, listed, cursors := map[string]any{}, map[string]bool{}, map[string]bool{}
+	params, listed, cursors, empty := map[string]any{}, map[string]bool{}, map[string]bool{}, 0
 	for range maxPages {
 		var page struct {
 			Tools  []json.RawMessage `json:"tools"`
@@ -47,8 +50,11 @@ func (c *Client) Definitions(ctx context.Context) ([]Definition, error) {
 			}
 			listed[string(raw)] = true
 		}
-		cursor := string(page.Cursor)
-		if slices.Contains(noCursor, cursor) || cursors[cursor] || len(all) == known && known > 0 { // it stands still
+		if len(page.Tools) == 0 {
+			empty++
+		}
+		cursor, still := string(page.Cursor), len(all) == known && (len(page.Tools) > 0 || empty == maxEmpty)
+		if slices.Contains(noCursor, cursor) || cursors[cursor] || still {
 			return all, nil
 		}
 		cursors[cursor] = true

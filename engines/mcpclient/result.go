@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"savant/internal/jsonvalue"
 	"savant/schemas"
@@ -19,8 +20,8 @@ type CallResult struct {
 	IsError    bool
 }
 
-// notFailed are the values of isError that mean no failure, as JSON.
-var notFailed = []string{"", "null", "false", "0", `""`, `"false"`}
+// notFailed are the values of isError that mean no failure, as texts in small letters.
+var notFailed = []string{"", "false", "0"}
 
 // newCallResult reads a result also where it has not the form of the protocol: what the
 // server gave is never lost. A value where blocks are expected is a text; the members of a
@@ -31,14 +32,17 @@ func newCallResult(given json.RawMessage) CallResult {
 		return CallResult{Content: blocksIn(given)}
 	}
 	content, structured := blocksIn(members["content"]), members["structuredContent"]
-	made := CallResult{Content: content, IsError: !slices.Contains(notFailed, string(members["isError"]))}
+	made := CallResult{Content: content, IsError: !slices.Contains(notFailed, strings.ToLower(plain(members["isError"])))}
 	switch {
 	case bytes.HasPrefix(structured, []byte("{")):
 		made.Structured = structured
-	case content == nil && len(structured) > 0:
+	case len(content) > 0:
+	case len(structured) > 0 && string(structured) != "null":
 		made.Content = blocksIn(structured)
-	case content == nil && members["toolResult"] != nil: // as revision 2024-10-07 has it
-		return newCallResult(members["toolResult"])
+	case members["toolResult"] != nil: // as revision 2024-10-07 has it
+		inner := newCallResult(members["toolResult"])
+		inner.IsError = inner.IsError || made.IsError
+		return inner
 	case content == nil:
 		maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return schemas.IsResultMember(name) })
 		if len(members) > 0 {

@@ -125,6 +125,13 @@ func TestResultsInOtherForms(t *testing.T) {
 		`{"content":` + text + `,"isError":null}`:          text + `  false`,
 		`{"content":` + text + `,"resultType":7}`:          text + `  false`,
 		`{"content":[],"content":` + text + `}`:            text + `  false`,
+		`{"content":` + text + `,"isError":"False"}`:       text + `  false`,
+		`{"toolResult":"done","isError":true}`:             text + `  true`,
+		`{"toolResult":{"n":1},"isError":true}`:            `[] {"n":1} true`,
+		`{"content":[],"structuredContent":[1]}`:           `[{"text":"1","type":"text"}]  false`,
+		`{"content":[],"structuredContent":"done"}`:        text + `  false`,
+		`{"structuredContent":null,"rows":[1]}`:            `[] {"rows":[1]} false`,
+		`{"structuredContent":false}`:                      `[{"text":"false","type":"text"}]  false`,
 	}
 	servers := map[string]sloppy{}
 	for result := range want {
@@ -198,4 +205,41 @@ func TestAnswersWithoutTheirRequest(t *testing.T) {
 		require.Contains(t, []fault.Code{fault.ToolFailed, fault.EngineOffline}, fault.From(err).Code)
 		require.Regexp(t, "names no request|answered another request|no MCP message", err.Error())
 	})
+}
+
+// A page may be empty, and the list goes on behind it, if not for ever.
+func TestPagesWithoutTools(t *testing.T) {
+	page := func(cursor, tool string) string {
+		return `"result":{"tools":[` + tool + `],"nextCursor":"` + cursor + `"}`
+	}
+	each(t, map[string]sloppy{
+		"one between":   {"tools/list ": page("a", `{"name":"one"}`), `tools/list "a"`: page("b", ""), `tools/list "b"`: page("", `{"name":"two"}`)},
+		"one after all": {"tools/list ": page("a", `{"name":"one"},{"name":"two"}`), `tools/list "a"`: page("b", ""), `tools/list "b"`: page("c", ""), `tools/list "c"`: page("d", ""), `tools/list "d"`: page("e", "")},
+	}, func(t *testing.T, _ string, c *mcpclient.Client) {
+		tools, err := c.Tools(t.Context())
+		require.NoError(t, err)
+		require.Len(t, tools, 2)
+	})
+}
+
+// What names no request ends each of two calls, but perhaps was about the other.
+func TestOneOfTwoCallsIsEndedByAnotherAnswer(t *testing.T) {
+	for _, answer := range []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, `{"jsonrpc":"2.0","result":`} {
+		c := scripted(t, mcpclient.Options{}, func(read func() string, write io.Writer) {
+			read()
+			read()
+			fmt.Fprintln(write, answer)
+			read()
+		})
+		ended := make(chan error, 2)
+		for range cap(ended) {
+			go func() {
+				_, err := c.Invoke(t.Context(), "x", nil, nil)
+				ended <- err
+			}()
+		}
+		for range cap(ended) {
+			require.Contains(t, fault.From(<-ended).Extra, "outcome")
+		}
+	}
 }

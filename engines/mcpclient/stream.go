@@ -110,8 +110,11 @@ func (s *streamLink) receive(in *jsonrpc.Reader) {
 	}
 }
 
-// lose ends the waiting calls with an error.
+// lose ends the waiting calls with an error. Of several it is not known which one it is about.
 func (s *streamLink) lose(err error) {
+	if s.waiting.Several() {
+		err = fault.From(err).OutcomeUnknown()
+	}
 	lost := s.lost.Swap(newLoss())
 	lost.err = err
 	close(lost.happened)

@@ -57,6 +57,13 @@ func (p *Pending) Asked(id json.RawMessage) bool {
 	return err == nil && number > 0 && number <= p.asked
 }
 
+// Several reports whether more than one request is unanswered.
+func (p *Pending) Several() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) > 1
+}
+
 // Deliver passes a peer's answer to its request, and reports whether the request was pending
 // and to this peer. Other answers are dropped.
 func (p *Pending) Deliver(peer string, m *Message) bool {
