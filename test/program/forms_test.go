@@ -99,7 +99,7 @@ func (c formClient) hear() (got heard) {
 func (c formClient) fills(asked heard, content string) heard {
 	c.t.Helper()
 	require.Equal(c.t, "elicitation/create", asked.Method)
-	c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":{"action":"accept","content":%s}}`, asked.ID, content))
+	c.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":%s}}`, asked.ID, content))
 	return c.hear()
 }
 
