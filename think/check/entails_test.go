@@ -40,6 +40,7 @@ func TestBranchesThatCoverAll(t *testing.T) {
 		{"s < 'm'", "s >= 'm' and s != 'm'", "s == 'm'"},
 		{"len(s) > 1", "len(s) == 1", "len(s) == 0"},
 		{"x ? y : false", "not (x and y)"},
+		{"x ? (n in 1..20 and f > 3 and s in ['a', 'b', 'c']) : y", "not (x ? (n in 1..20 and f > 3 and s in ['a', 'b', 'c']) : y)"},
 	} {
 		require.Empty(t, skippedReads(lines(report(t, coveringAll(conditions...)))), conditions)
 	}

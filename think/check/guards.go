@@ -106,7 +106,12 @@ func followsFrom(facts []fact, node ast.Node, holds bool, typeOf func(ast.Node) 
 			return true
 		}
 	}
-	return entails(facts, node, holds, typeOf)
+	text, positive := locals(nil).condition(node)
+	said := slices.ContainsFunc(facts, func(known fact) bool {
+		same, agrees := known.locals.condition(known.node)
+		return same == text && (agrees == positive) == (known.holds == holds)
+	})
+	return said || entails(facts, node, holds, typeOf)
 }
 
 // condition returns the text of a condition by which it is compared with others, equal
