@@ -131,11 +131,7 @@ func (a author) runCases(ctx context.Context, text string, graph *flow.Graph) (*
 		return nil, fault.New(fault.LimitExceeded, "%d cases; at most %d are run", len(file.Cases), maxCases)
 	}
 	if err != nil {
-		coded := fault.From(err)
-		out.Errors = first(coded.Diagnostics, maxFindings)
-		if len(out.Errors) == 0 {
-			out.Errors = append(out.Errors, fault.Diagnostic{File: casesFile, Code: coded.Code, Message: coded.Message()})
-		}
+		out.Errors = first(fault.DiagnosticsOf(casesFile, err), maxFindings)
 		return out, nil
 	}
 	file = file.Ruled(a.guide.Rules)

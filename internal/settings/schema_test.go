@@ -71,7 +71,7 @@ func (o *object) MarshalJSON() ([]byte, error) {
 
 func schema(t *testing.T) []byte {
 	t.Helper()
-	properties := new(object).set("$schema", new(object).set("type", "string"))
+	properties := new(object).set("$schema", new(object).set("type", "string").set("description", "The JSON Schema of this file, for editors."))
 	nested := map[string]*object{}
 	for _, row := range settings.Table() {
 		if row.NotInFile != "" {

@@ -12,10 +12,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"savant/fault"
 	"savant/internal/access"
@@ -353,23 +353,14 @@ type CasesFile struct {
 }
 
 // Problems returns what is wrong with the file, with places.
-func (f CasesFile) Problems() []fault.Diagnostic {
-	coded := fault.From(f.Err)
-	if len(coded.Diagnostics) > 0 {
-		return coded.Diagnostics
-	}
-	return []fault.Diagnostic{{File: f.Name, Code: coded.Code, Message: coded.Message()}}
-}
+func (f CasesFile) Problems() []fault.Diagnostic { return fault.DiagnosticsOf(f.Name, f.Err) }
 
 // Problems returns what is wrong with a cases file, or else with its workflow.
 func (t TestedWorkflow) Problems(file CasesFile) []fault.Diagnostic {
 	if file.Err == nil {
 		file.Err = t.Err
 	}
-	if file.Err == nil {
-		return []fault.Diagnostic{}
-	}
-	return file.Problems()
+	return append([]fault.Diagnostic{}, file.Problems()...)
 }
 
 // Run runs the cases of a file, on all processors, and returns what they came to in their
@@ -380,16 +371,15 @@ func (t TestedWorkflow) Run(file CasesFile, only string) []cases.Result {
 		chosen = slices.DeleteFunc(slices.Clone(chosen), func(c cases.Case) bool { return c.Name != only })
 	}
 	all := make([]cases.Result, len(chosen))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(chosen)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(chosen)); i = next.Add(1) - 1 {
-				all[i] = cases.Run(file.File, chosen[i], t.Graph)
-			}
+	var workers errgroup.Group
+	workers.SetLimit(runtime.GOMAXPROCS(0))
+	for i, each := range chosen {
+		workers.Go(func() error {
+			all[i] = cases.Run(file.File, each, t.Graph)
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = workers.Wait() // none fails
 	return all
 }
 
