@@ -57,6 +57,18 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
+// A request that cannot be read, with an id of the client's own, answers no question.
+func TestARequestThatCannotBeReadIsNoAnswer(t *testing.T) {
+	w := dial(t, options(t, asking()))
+	w.greet(helloForms)
+	w.send(callLine(2, "test.ask", `{}`))
+	asked := w.nextMessage()
+	w.send(fmt.Sprintf(`{"jsonrpc":"1.0","id":%s,"method":"ping"}`, asked.ID))
+	require.Contains(t, w.next(), `"error":{"code":-32600`)
+	w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"decline"}}`, asked.ID))
+	require.JSONEq(t, `{"action":"decline","content":null}`, string(w.nextMessage().tool(t).Struct))
+}
+
 // A client without the capability, or with another mode only, is not asked.
 func TestNoElicitationWithoutForms(t *testing.T) {
 	for capabilities, want := range map[string]string{`{}`: `{"asked":false}`, `{"elicitation":{"url":{}}}`: `neither show a form nor open a page`} {

@@ -12,6 +12,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonrpc"
+	"savant/internal/jsonvalue"
 )
 
 // stopGrace is how long a stopping server waits for the replies of the calls that it
@@ -81,7 +82,9 @@ type deliver func(reply any) error
 func (c *connection) receive(ctx context.Context, data []byte, from Exchange, to deliver) {
 	m, reply := jsonrpc.Parse(data)
 	if reply != nil {
-		c.questions.Deliver(from.Scope, &jsonrpc.Message{ID: reply.ID}) // what cannot be read answers nothing else
+		if jsonvalue.Member(data, "method") == nil { // what cannot be read answers nothing else
+			c.questions.Deliver(from.Scope, &jsonrpc.Message{ID: reply.ID})
+		}
 		c.answerSoon(ctx, to, reply)
 		return
 	}
