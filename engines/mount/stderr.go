@@ -25,11 +25,12 @@ const (
 func (p *process) readStderr(server string, hidden *redact.Redactor, logger *slog.Logger) {
 	defer close(p.heard)
 	defer p.stderr.Close()
+	clean := func(text string, most int) string { return fault.Cut(hidden.Text(text), most) }
 	lines := bufio.NewReaderSize(p.stderr, 4096)
 	minute, logged, dropped := time.Now(), 0, 0
 	for ended := false; !ended; {
 		text, err := boundedLine(lines)
-		text, ended = fault.Cut(plainText(hidden.Text(text)), maxLogLine), err != nil
+		text, ended = plainText(text), err != nil
 		over := time.Since(minute) >= time.Minute
 		if over {
 			minute, logged = time.Now(), 0
@@ -38,7 +39,7 @@ func (p *process) readStderr(server string, hidden *redact.Redactor, logger *slo
 		case text == "":
 		case logged < linesPerMinute:
 			logged++
-			logger.Info("a server says", "server", server, "line", text)
+			logger.Info("a server says", "server", server, "line", clean(text, maxLogLine))
 		default:
 			dropped++
 		}
@@ -46,9 +47,12 @@ func (p *process) readStderr(server string, hidden *redact.Redactor, logger *slo
 			logger.Info("a server wrote too much for the log", "server", server, "lines", dropped)
 			dropped = 0
 		}
-		if reason().MatchString(text) {
-			p.said = append(p.said[max(0, len(p.said)-maxLastLines+1):], fault.Cut(text, maxLastLine))
+		if isReason(text) {
+			p.said = append(p.said[max(0, len(p.said)-maxLastLines+1):], text)
 		}
+	}
+	for i, text := range p.said { // only here: a server may write gigabytes
+		p.said[i] = clean(text, maxLastLine)
 	}
 }
 
@@ -59,8 +63,10 @@ const (
 	maxLastLine  = 100
 )
 
-// reason matches a line that may say why a program ends: traces of calls are indented.
-var reason = pattern.Lazy(`^\S.*\pL`)
+// isReason tells a line that may say why a program ends: traces of calls are indented.
+func isReason(text string) bool {
+	return text != "" && text[0] != ' ' && strings.ContainsFunc(text[1:], unicode.IsLetter)
+}
 
 // lastWords quotes how a server ended and what it wrote to stderr before, for an error; "" if
 // neither says anything, or the server is no program. It waits for the end.
