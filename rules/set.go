@@ -167,23 +167,3 @@ func (r *Rule) programs() []*expression.Program {
 	}
 	return all
 }
-
-// evidence returns the evidence that a rule reads.
-func (r *Rule) evidence() []*evidence {
-	var names []string
-	for _, each := range r.require {
-		names = append(names, each.needs...)
-	}
-	for _, program := range r.programs() {
-		for _, each := range program.References() {
-			names = append(names, each.Root)
-		}
-	}
-	var all []*evidence
-	for _, name := range names {
-		if e := r.file.evidence[name]; e != nil && !slices.Contains(all, e) {
-			all = append(all, e)
-		}
-	}
-	return all
-}

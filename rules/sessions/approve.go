@@ -98,7 +98,7 @@ func (k *Keeper) approve(ctx context.Context, call engines.Call, verdict rules.V
 // note writes down that a person is asked, unless the same is asked already.
 func (k *Keeper) note(ctx context.Context, verdict rules.Verdict) (name string, err error) {
 	name = questionOf(verdict)
-	return name, k.locked(ctx, verdict.Call.Session, func() error {
+	return name, k.locked(ctx, verdict.Call, func() error {
 		if known := k.asked[name]; known != nil && known.waits {
 			return nil
 		}
@@ -135,7 +135,7 @@ func (k *Keeper) Answer(ctx context.Context, name string, agreed bool, by string
 	if _, err := k.Set(); err != nil {
 		return asked, err
 	}
-	return asked, k.locked(ctx, asked.Session, func() error {
+	return asked, k.locked(ctx, rules.Call{Session: asked.Session}, func() error {
 		if known := k.asked[name]; known == nil || !known.waits {
 			return fault.New(fault.InvalidTransition, "question %s was meanwhile answered elsewhere", name)
 		}

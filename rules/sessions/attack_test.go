@@ -184,7 +184,7 @@ func TestAServerSeesWhatOthersWroteSinceItsFirstLook(t *testing.T) {
 	require.NoError(t, invoke(restarted, lasting, "pay.refund", `{}`))
 }
 
-// TestADamagedRecordMayBeAnyCall: no call passes beside a record that cannot be read.
+// TestADamagedRecordMayBeAnyCall: a hook leaves out only what it knows to be another one.
 func TestADamagedRecordMayBeAnyCall(t *testing.T) {
 	for _, damage := range []string{"\x00\x00\x00\x00\x00\x00", "\n"} {
 		w := newWorld(t, "rules: [{id: once, before: Bash, once: input.k}]")

@@ -156,7 +156,7 @@ func spelt(known, name string) string {
 
 // after notes how a call of the client ended.
 func (k *Keeper) after(ctx context.Context, call rules.Call, e gate.Event) error {
-	return k.locked(ctx, call.Session, func() error {
+	return k.locked(ctx, call, func() error {
 		name := k.waiting(call)
 		if name == "" { // no hook saw it begin
 			name = newName()
@@ -187,7 +187,7 @@ func (k *Keeper) waiting(call rules.Call) string {
 // ended notes at the end of a model's turn that nobody knows how the calls ended that no
 // hook reported: a person may have declined them.
 func (k *Keeper) ended(ctx context.Context, e gate.Event) error {
-	return k.locked(ctx, hookSession(e), func() error {
+	return k.locked(ctx, rules.Call{Session: hookSession(e)}, func() error {
 		return k.lose(func(each *running) bool { return each.made.Session == hookSession(e) })
 	})
 }

@@ -134,3 +134,35 @@ func TestAHookReadsNoSessionsThatEndedBefore(t *testing.T) {
 	require.Contains(t, call("third").Reason, "Rule few")
 	require.Contains(t, call("first").Reason, "is not a record of a call") // its own is read
 }
+
+// TestAHookReadsNoCallsThatChangeNothing: all calls of a project would take a hook longer than its
+// client waits.
+func TestAHookReadsNoCallsThatChangeNothing(t *testing.T) {
+	w := newWorld(t, "evidence: {read: {last: Read, where: {file: input.file}, since: [Write]}}", "rules:",
+		"  - {id: once, before: Bash, once: input.command, scope: project}",
+		"  - {id: edit, before: Edit, require: [{needs: read}, \"none(calls['Edit'], .input.file == input.file)\"]}")
+	call := func(kind gate.Kind, session, tool, input string) gate.Decision {
+		return w.openHooks().Ask(t.Context(), gate.Event{Client: "codex", Session: session, Kind: kind, Tool: tool, Input: json.RawMessage(input)})
+	}
+	old := func(kind string, tool string, member string) {
+		file, err := os.OpenFile(w.journal(), os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = file.WriteString(`{"kind":"` + kind + `","call":"x` + tool + `","session":"hook codex a","tool":"` + tool + `","input":{` + member + "}} no record}\n")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+	require.Empty(t, call(gate.BeforeTool, "a", "Bash", `{"command":"one"}`))
+	old("call", "Bash", `"command":"two"`)
+	old("end", "Bash", "")
+	old("call", "Read", `"file":"b.go"`)
+	for _, session := range []string{"a", "b"} { // its own calls, too
+		require.Contains(t, call(gate.BeforeTool, session, "Bash", `{"command":"one"}`).Reason, "the last was Bash #1")
+		require.Contains(t, call(gate.BeforeTool, session, "Bash", `{"command":"two"}`).Reason, "is not a record of a call")
+		require.Contains(t, call(gate.BeforeTool, session, "Bash", `{}`).Reason, "is not a record of a call")
+		require.Contains(t, call(gate.BeforeTool, session, "Edit", `{"file":"a.go"}`).Reason, "call Read")
+	}
+	require.Contains(t, call(gate.BeforeTool, "a", "Edit", `{"file":"b.go"}`).Reason, "is not a record of a call")
+	require.Empty(t, call(gate.BeforeTool, "a", "Bash", `{"command":"three"}`))
+	require.Empty(t, call(gate.AfterTool, "a", "Bash", `{"command":"three"}`))
+	require.Contains(t, call(gate.BeforeTool, "b", "Bash", `{"command":"three"}`).Reason, "the last was Bash #4")
+}

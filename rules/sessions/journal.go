@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -75,6 +76,8 @@ type record struct {
 	// Order is where the record stands among those of all sessions, where that is not Time: in
 	// the same millisecond, or after a clock was set back.
 	Order int64 `json:"order,omitempty"`
+
+	passed int // the calls of the session before it that were left out
 }
 
 // journals are the calls of a folder, a file for each session. They are shared with other
@@ -84,8 +87,39 @@ type journals struct {
 	read map[string]int64 // how far each file was read
 	last int64            // the order of the last record
 	kept string           // the rules that were kept last
-	// sizes are those of the files that names listed; nil: none.
-	sizes map[string]int64
+	// sizes are those of the files that names listed, and glance leaves out records; nil: none.
+	sizes  map[string]int64
+	glance *glance
+}
+
+// glance reads records for one decision: those of calls that cannot change it are left out.
+type glance struct {
+	traces []rules.Trace
+	calls  map[string]bool // that are not left out
+}
+
+// Every record of a call, and of its end, begins so.
+const (
+	callStart = `{"kind":"` + kindCall + `","call":"`
+	endStart  = `{"kind":"` + kindEnd + `","call":"`
+)
+
+// passes reports whether a record is left out, and how many calls it is. One that the disk lost
+// a part of is not: it may have been any call.
+func (g *glance) passes(line []byte) (passes bool, calls int) {
+	rest, ends := bytes.CutPrefix(line, []byte(endStart))
+	rest, begins := bytes.CutPrefix(rest, []byte(callStart))
+	name, _, _ := bytes.Cut(rest, []byte(`"`))
+	switch {
+	case ends:
+		return !g.calls[string(name)], 0
+	case begins && line[len(line)-1] == '}' && bytes.IndexByte(line, 0) < 0 && !slices.ContainsFunc(g.traces, func(each rules.Trace) bool {
+		return bytes.Contains(line, []byte(each.Member)) && bytes.Contains(line, []byte(each.Tool))
+	}):
+		return true, 1
+	}
+	g.calls[string(name)] = true
+	return false, 0
 }
 
 func (j *journals) fileOf(session string) string {
@@ -199,11 +233,23 @@ func (j *journals) followOne(name string, visit func(record)) error {
 	if info.Size() < j.read[name] {
 		return fault.New(fault.StateCorrupt, "%s is shorter than it was", name)
 	}
+	if j.glance != nil { // a record that is left out may be the last one
+		j.last = max(j.last, info.ModTime().UnixMilli())
+	}
+	passed := 0
 	return journal.Read(file, j.read[name], info.Size(), json.Valid, func(line []byte) error {
 		var read record
+		if j.glance != nil {
+			if passes, calls := j.glance.passes(line); passes {
+				passed += calls
+				j.read[name] += int64(len(line)) + 1
+				return nil
+			}
+		}
 		if err := jsonvalue.UnmarshalStored(line, &read); err != nil || read.Kind == "" {
 			return fault.New(fault.StateCorrupt, "%s, at byte %d, is not a record of a call: move the file away", name, j.read[name])
 		}
+		read.passed, passed = passed, 0
 		visit(read)
 		j.read[name] += int64(len(line)) + 1
 		return nil

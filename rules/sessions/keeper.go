@@ -157,7 +157,7 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 	if err != nil || !about {
 		return verdict, err
 	}
-	err = k.locked(ctx, asked.Session, func() error {
+	err = k.locked(ctx, asked, func() error {
 		if err := k.adopt(call, asked.Session); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args
 // reserve judges a call under the lock of the journal, and writes it down before it is
 // made. Where a person has to approve it first, there is no reservation.
 func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
-	err = k.locked(ctx, asked.Session, func() error {
+	err = k.locked(ctx, asked, func() error {
 		if err := k.holds(asked.Runs); err != nil {
 			return err
 		}
@@ -226,16 +226,19 @@ func (k *Keeper) begun(name string, call rules.Call) record {
 
 // locked runs work when nobody else judges a call, and the history is that of all
 // processes. Rules that reach over sessions need those of all; of these, a hook, which reads
-// them for one event, leaves out what ended before any rule looks at it.
-func (k *Keeper) locked(ctx context.Context, session string, work func() error) error {
+// them for one event, leaves out what ended before any rule looks at it, and the calls that
+// change nothing about the one in question, which has no tool where all of them count.
+func (k *Keeper) locked(ctx context.Context, of rules.Call, work func() error) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	reach, since := time.Duration(k.set.Reach())*time.Millisecond, time.Time{}
 	if k.process == OfHooks {
 		since = k.options.Now().Add(-max(reach, longest))
-		k.forget()
+		if k.forget(); of.Tool != "" {
+			k.journal.glance = &glance{k.set.Traces(of), map[string]bool{}}
+		}
 	}
-	return k.journal.locked(ctx, session, reach > 0, since, k.replay, func() error {
+	return k.journal.locked(ctx, of.Session, reach > 0, since, k.replay, func() error {
 		if !k.pruned && k.process != OfHooks { // a hook has no time for it
 			if err := k.journal.prune(k.options.Now()); err != nil {
 				return err
@@ -272,6 +275,9 @@ func (r record) call() rules.Call {
 
 // replay takes in one record.
 func (p *past) replay(read record) {
+	if read.passed > 0 {
+		p.history.Skip(read.Session, read.passed)
+	}
 	switch read.Kind {
 	case kindCall:
 		p.open[read.Call] = &running{made: p.history.Reserve(read.call()), process: read.Process}
@@ -410,7 +416,7 @@ func (r *reservation) Settle(ctx context.Context, ended engines.Ended) {
 	if outcome == rules.Succeeded {
 		added.Result = bare(r.tool, ended)
 	}
-	if err := errors.Join(k.locked(ctx, r.begun.Session, func() error { return k.write(added) }), r.note(added)); err != nil {
+	if err := errors.Join(k.locked(ctx, r.begun.call(), func() error { return k.write(added) }), r.note(added)); err != nil {
 		k.options.Logger.WarnContext(ctx, "how a call ended could not be noted for the rules: its outcome counts as unknown", "tool", r.tool.Name, "cause", err.Error())
 	}
 }
