@@ -122,6 +122,9 @@ func isBetweenWords(c rune) bool { return strings.ContainsRune(" \t\r\n\"',`", c
 // statement adds the commands of a statement, which reads an input.
 func (r *reader) statement(statement *syntax.Stmt, input string) {
 	for _, each := range statement.Redirs {
+		if r.spent() {
+			return
+		}
 		switch {
 		case each.Hdoc != nil:
 			input += r.scope.literal(each.Hdoc)
@@ -130,7 +133,9 @@ func (r *reader) statement(statement *syntax.Stmt, input string) {
 		case each.Op == syntax.RdrIn:
 			input += r.files[path.Clean(r.scope.literal(each.Word))]
 		case each.Op == syntax.RdrOut || each.Op == syntax.AppOut || each.Op == syntax.RdrClob:
-			r.files[path.Clean(r.scope.literal(each.Word))] += r.scope.printed([]*syntax.Stmt{statement}) + "\n"
+			file := path.Clean(r.scope.literal(each.Word))
+			r.files[file] += r.scope.printed([]*syntax.Stmt{statement}) + "\n"
+			r.work += len(r.files[file]) // it can grow with each round of a loop
 		}
 	}
 	r.node(statement, input)

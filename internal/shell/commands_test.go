@@ -67,7 +67,9 @@ func TestPartsOfACommand(t *testing.T) {
 func TestATextThatIsTooMuch(t *testing.T) {
 	for _, each := range []string{strings.Repeat("(", 5000), strings.Repeat("a", 200_000), strings.Repeat("a;", 50_000), strings.Repeat("eval \"", 20), "for i in {1..1000}; do for j in {1..1000}; do a; done; done",
 		"for i in {1..900}; do for j in {1..900}; do for k in {1..900}; do x=1; done; done; done", strings.Repeat("bash -c ", 10_000),
-		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000)} {
+		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000),
+		"x=" + strings.Repeat("a", 1000) + "; echo ${x//a/${x//a/${x//a/$x}}}",
+		"for i in {1..900}; do cat <<E >> f\n" + strings.Repeat("y", 100_000) + "\nE\ndone; sh f"} {
 		_, err := shell.Of(each)
 		require.Error(t, err, each[:5])
 	}

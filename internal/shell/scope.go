@@ -96,7 +96,6 @@ func (s scope) fields(words []*syntax.Word) (all []string) {
 			all = append(all, written(word))
 			continue
 		}
-		s.alternatives(word)
 		for field, err := range expand.FieldsSeq(s.config(), word) {
 			if err != nil {
 				field = written(word)
@@ -118,7 +117,6 @@ func (s scope) literal(word *syntax.Word) string {
 	case s.tooMuch(word):
 		return written(word)
 	}
-	s.alternatives(word)
 	text, err := expand.Literal(s.config(), word)
 	if err != nil {
 		return written(word)
@@ -141,15 +139,29 @@ func (s scope) tooMuch(word *syntax.Word) bool {
 			return true
 		}
 	}
-	return len(word.Parts) > maxParts || braces > maxBraces
+	if len(word.Parts) > maxParts || braces > maxBraces {
+		return true
+	}
+	s.alternatives(word)
+	return *s.work >= maxWork
 }
 
 // alternatives takes ${name:-text}, ${name:=text} and ${name:+text} for the text where the name has no value.
+// It counts what the values of a word take, before they are written: ${name//a/text} may write a text
+// for each byte of a value.
 func (s scope) alternatives(word *syntax.Word) {
 	syntax.Walk(word, func(node syntax.Node) bool {
 		of, is := node.(*syntax.ParamExp)
 		if is && of.Param != nil {
-			*s.work += len(s.values[of.Param.Value].String())
+			value := s.values[of.Param.Value]
+			size := len(value.Str) + len(strings.Join(value.List, " "))
+			if of.Repl != nil {
+				size *= 1 + len(s.literal(of.Repl.With))
+			}
+			*s.work += size
+		}
+		if *s.work >= maxWork {
+			return false
 		}
 		if !is || of.Exp == nil || of.Param == nil || of.Exp.Op < syntax.AlternateUnset || of.Exp.Op > syntax.AssignUnsetOrNull {
 			return true
