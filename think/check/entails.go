@@ -2,6 +2,7 @@ package check
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -109,13 +110,22 @@ func (c cases) compare(n *ast.BinaryNode, in locals) bool {
 			c.add(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, in)
 		}
 	case right.known:
-		c.put(in.text(n.Left), n.Left, right.members()...)
+		c.put(in.text(n.Left), n.Left, andAnother(right.members())...)
 	case left.known && n.Operator != "in":
-		c.put(in.text(n.Right), n.Right, left.value)
+		c.put(in.text(n.Right), n.Right, andAnother(left.members())...)
 	default:
 		return false
 	}
 	return true
+}
+
+// andAnother adds to values with a boolean one that is none: what is compared with a boolean may
+// be null.
+func andAnother(values []any) []any {
+	if slices.ContainsFunc(values, func(value any) bool { return kindOf(value) == boolean }) {
+		return append(slices.Clip(values), "\x00")
+	}
+	return values
 }
 
 // sample is a value that stands for all between, or beside, those that a part is compared with.
@@ -155,7 +165,7 @@ func (c cases) tried(part string) (all []guess) {
 		}
 		return all
 	}
-	if !slices.ContainsFunc(compared, func(value any) bool { return kindOf(value) != boolean }) {
+	if known != nil && known.kinds == boolean || !slices.ContainsFunc(compared, func(value any) bool { return kindOf(value) != boolean }) {
 		return []guess{guessOf(true), guessOf(false)}
 	}
 	for k, each := range compared {
@@ -173,6 +183,8 @@ func (c cases) tried(part string) (all []guess) {
 			numbers = append(numbers, value)
 		case string:
 			beside = append(beside, "", value+"\x00")
+		case bool:
+			beside = append(beside, !value)
 		}
 	}
 	if beside = append(beside, c.around(part, numbers)...); len(beside) == 0 {
@@ -200,8 +212,8 @@ func (c cases) around(part string, numbers []float64) (all []any) {
 			all = append(all, each+1)
 		case !length && (known == nil || known.kinds != integer):
 			all = append(all, each+(numbers[k+1]-each)/2)
-		case numbers[k+1] > each+1:
-			all = append(all, each+1)
+		case math.Floor(each)+1 < numbers[k+1]:
+			all = append(all, math.Floor(each)+1)
 		}
 	}
 	return all

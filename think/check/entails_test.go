@@ -19,10 +19,10 @@ func coveringAll(conditions ...string) string {
 	}
 	return `name: w
 version: "1.0"
-params: {x: {type: boolean, default: true}, y: {type: boolean, default: false}, n: {type: integer, default: 1}, f: {type: number, default: 1}, s: {default: a, type: string}}
+params: {b: {type: [boolean, "null"], default: null}, z: {default: null}, x: {type: boolean, default: true}, y: {type: boolean, default: false}, n: {type: integer, default: 1}, f: {type: number, default: 1}, s: {default: a, type: string}}
 steps:
 ` + steps.String() + "  - {id: q, call: flow.set, input_template: {value: \"{{ " + strings.Join(reads, " ?? ") + " }}\"}, capture_as: q}\n" +
-		"outputs: {q: \"{{ q }}\", all: \"{{ [params.x, params.y, params.n, params.f, params.s] }}\"}\n"
+		"outputs: {q: \"{{ q }}\", all: \"{{ [params.x, params.y, params.n, params.f, params.s, params.b, params.z] }}\"}\n"
 }
 
 // TestBranchesThatCoverAll: where one of several steps is certain to have run, no read of
@@ -32,6 +32,7 @@ func TestBranchesThatCoverAll(t *testing.T) {
 		{"x and y", "x != y", "!x and !y"},
 		{"x != y", "x == y and x", "!x and !y"},
 		{"x == y", "y != x"},
+		{"x == true", "x == false"},
 		{"n > 1", "n == 1", "n < 1"},
 		{"f >= 2", "f < 2 and f != 1", "f == 1"},
 		{"n in 1..5", "n < 1", "n > 5"},
@@ -47,6 +48,11 @@ func TestBranchesThatCoverAll(t *testing.T) {
 	for _, conditions := range [][]string{
 		{"x and y", "x != y"},
 		{"x or y", "x == y and x"},
+		{"b == true", "b == false"},
+		{"z in [true]", "false == z"},
+		{"z == true", "z == false", "z == null"},
+		{"n <= 1.5", "n >= 2.5"},
+		{"len(s) <= 1.5", "len(s) >= 2.5"},
 		{"n > 1", "n < 1"},
 		{"f >= 2", "f <= 1"},
 		{"f in [1, 2]", "f < 1", "f > 2"},
