@@ -50,6 +50,8 @@ func TestBranchesThatCoverAll(t *testing.T) {
 		{"x or y", "x == y and x"},
 		{"b == true", "b == false"},
 		{"z in [true]", "false == z"},
+		{"z != []", "z != []"},
+		{"[1] != z", "f * 2 < 2.5"},
 		{"z == true", "z == false", "z == null"},
 		{"n <= 1.5", "n >= 2.5"},
 		{"len(s) <= 1.5", "len(s) >= 2.5"},
