@@ -69,7 +69,7 @@ func TestATextThatIsTooMuch(t *testing.T) {
 		"for i in {1..900}; do for j in {1..900}; do for k in {1..900}; do x=1; done; done; done", strings.Repeat("bash -c ", 10_000),
 		strings.Repeat("echo "+strings.Repeat("$(echo ", 190)+strings.Repeat(")", 190)+";", 80), strings.Repeat("(($a='"+strings.Repeat("$a", 20)+"';", 2000),
 		"x=" + strings.Repeat("a", 1000) + "; echo ${x//a/${x//a/${x//a/$x}}}",
-		"for i in {1..900}; do cat <<E >> f\n" + strings.Repeat("y", 100_000) + "\nE\ndone; sh f"} {
+		"for i in {1..900}; do cat <<E >> f\n" + strings.Repeat("y", 100_000) + "\nE\ndone; sh f", "echo \"${x@Q$x}\""} {
 		_, err := shell.Of(each)
 		require.Error(t, err, each[:5])
 	}

@@ -29,7 +29,12 @@ var (
 // a shell (sh -c, eval, a here-document) or to a language that starts programs, and those of a
 // script that the text writes and runs. Of a text that no shell of the POSIX kind can read, it takes
 // the words as they stand.
-func Of(value any) ([]Command, error) {
+func Of(value any) (found []Command, err error) {
+	defer func() { // the library for expansions gives up at some, such as ${x@Q$y}
+		if failed := recover(); failed != nil {
+			found, err = nil, fmt.Errorf("it cannot be told what it expands to: %v", failed)
+		}
+	}()
 	r := &reader{seen: map[string]bool{}}
 	r.value(value)
 	if r.spent() {
