@@ -109,12 +109,12 @@ func (c cases) compare(n *ast.BinaryNode, in locals) bool {
 		for _, each := range members.Nodes {
 			c.add(&ast.BinaryNode{Operator: "==", Left: n.Left, Right: each}, in)
 		}
-	case n.Operator != "in" && (kindOf(left.value)|kindOf(right.value))&(list|object) != 0 && (left.known || right.known):
-		return false // true or false
+	case right.known && n.Operator != "in":
+		c.put(in.text(n.Left), n.Left, andAnother([]any{right.value})...)
 	case right.known:
 		c.put(in.text(n.Left), n.Left, andAnother(right.members())...)
 	case left.known && n.Operator != "in":
-		c.put(in.text(n.Right), n.Right, andAnother(left.members())...)
+		c.put(in.text(n.Right), n.Right, andAnother([]any{left.value})...)
 	default:
 		return false
 	}

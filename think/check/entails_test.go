@@ -51,6 +51,7 @@ func TestBranchesThatCoverAll(t *testing.T) {
 		{"b == true", "b == false"},
 		{"z in [true]", "false == z"},
 		{"z != []", "z != []"},
+		{"z in [1]", "z != [1]"},
 		{"[1] != z", "f * 2 < 2.5"},
 		{"z == true", "z == false", "z == null"},
 		{"n <= 1.5", "n >= 2.5"},
