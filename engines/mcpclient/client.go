@@ -260,7 +260,7 @@ func decode(data []byte, into any) error {
 	return jsonvalue.UnmarshalStored(data, into)
 }
 
-// optional is a member that a server may leave out: a value of another type is none.
+// optional is a member that a server may leave out. A value of another type counts as left out.
 type optional[T any] struct{ value T }
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.

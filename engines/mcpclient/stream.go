@@ -249,8 +249,8 @@ func (s *SkippedLineError) Error() string {
 // Unwrap returns what ended the wait.
 func (s *SkippedLineError) Unwrap() error { return s.cause }
 
-// naming returns the end of a wait with the last line since its beginning that was no message:
-// it may have been the answer, or say why there is none.
+// naming returns the end of a wait with the last line since its beginning that was no message.
+// That line may have been the answer, or it may say why no answer came.
 func (s *streamLink) naming(before *string, end error) error {
 	if skipped := s.skipped.Load(); skipped != before && skipped != nil {
 		return fault.New(fault.EngineOffline, "%w", &SkippedLineError{*skipped, end})

@@ -17,7 +17,7 @@ import (
 var (
 	// shells read their words and their input as commands.
 	shells = pattern.Lazy(`^(\w{0,4}sh|eval|cmd|powershell|iex|invoke-expression|start-process|trap|su|source|\.|env|watch|tmux|screen|parallel|script|at|batch|crontab|make|hyperfine|concurrently)$`)
-	// languages read their words and their input as code, of which startsPrograms says whether it has commands.
+	// languages read their words and their input as code. startsPrograms matches code that has commands.
 	languages = pattern.Lazy(`^(python|pypy|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|[gmn]?awk|sed|tclsh|expect|rscript|julia|elixir|osascript|emacs|n?vim?|ex|ed|psql|mysql|mariadb|sqlite|gdb|lldb)[\d.]*$`)
 	// data are programs whose words and options name no command, and managers those with commands of
 	// their own, such as git rm, and others only behind a word of starting.

@@ -121,8 +121,8 @@ func (c cases) compare(n *ast.BinaryNode, in locals) bool {
 	return true
 }
 
-// andAnother adds to values with a boolean one that is none: what is compared with a boolean may
-// be null.
+// andAnother adds a text to values of which one is a boolean: what is compared with a boolean may
+// be something else, such as null.
 func andAnother(values []any) []any {
 	if slices.ContainsFunc(values, func(value any) bool { return kindOf(value) == boolean }) {
 		return append(slices.Clip(values), "\x00")
