@@ -279,7 +279,7 @@ func refusal(response *http.Response, method string, why *jsonrpc.Message) error
 	absent := code == http.StatusNotFound || code == http.StatusMethodNotAllowed
 	lost := code == http.StatusNotFound
 	if why != nil {
-		lost = code < 500 && strings.Contains(strings.ToLower(rpcError(why.Error).Error()), "session")
+		lost = (lost || code == http.StatusBadRequest) && strings.Contains(strings.ToLower(rpcError(why.Error).Error()), "session")
 	}
 	switch {
 	case method == string(mcp.MethodInitialize) && (absent || why != nil && code < 500):

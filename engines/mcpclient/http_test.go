@@ -188,15 +188,16 @@ func TestClientOverHTTPNamesWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// A server that was begun anew may say so in the wrong way.
+// A server that was begun anew may say so in the wrong way. One that forbids a call has not
+// forgotten the session, whatever it says of it.
 func TestClientOverHTTPForgottenSession(t *testing.T) {
 	for message, forgotten := range map[string]bool{"Bad Request: No valid session ID provided": true, "no such page": false} {
-		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound} {
+		for _, status := range []int{http.StatusBadRequest, http.StatusNotFound, http.StatusForbidden} {
 			_, err := overHTTP(t, func(w http.ResponseWriter, _ string) {
 				w.WriteHeader(status)
 				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message)
 			}).Invoke(t.Context(), "x", map[string]any{}, nil)
-			require.Equal(t, forgotten, errors.Is(err, mcpclient.ErrSessionOver), message)
+			require.Equal(t, forgotten && status != http.StatusForbidden, errors.Is(err, mcpclient.ErrSessionOver), "%d: %s", status, message)
 			require.Error(t, err)
 		}
 	}
