@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -51,7 +52,7 @@ func readArchive(source Source, file string) (Fetched, error) {
 	defer func() { _ = opened.Close() }() // only read
 	unpacked, err := gzip.NewReader(opened)
 	if err != nil {
-		return found, notRead(source, err)
+		return found, notRead(source, fmt.Errorf("a file is taken where it is an archive that tar and gzip wrote: %w", err))
 	}
 	bounded := &io.LimitedReader{R: unpacked, N: maxUnpacked}
 	files := tar.NewReader(bounded)

@@ -337,11 +337,21 @@ func TestAnArchiveIsReproducible(t *testing.T) {
 	two, err := content.Archive()
 	require.NoError(t, err)
 	require.Equal(t, one, two)
-	name := filepath.Join(t.TempDir(), "p.tar.gz")
-	require.NoError(t, os.WriteFile(name, one, 0o600))
-	found, err := fetch(t, name)
-	require.NoError(t, err)
-	require.Equal(t, content, found.Content)
+	for _, name := range []string{"p.tar.gz", "p.tgz", "p"} {
+		file := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(file, one, 0o600))
+		found, err := fetch(t, file)
+		require.NoError(t, err)
+		require.Equal(t, content, found.Content)
+		source, err := packages.ParseSource(file)
+		require.NoError(t, err)
+		require.Equal(t, "local/p", source.Name())
+	}
+	text := filepath.Join(t.TempDir(), "p.tar.gz")
+	require.NoError(t, os.WriteFile(text, []byte("name: a\n"), 0o600))
+	_, err = fetch(t, text)
+	require.ErrorIs(t, err, fault.ToolFailed)
+	require.ErrorContains(t, err, "an archive that tar and gzip wrote")
 }
 
 // Content is used only as the lock names it, wherever it lies.

@@ -76,7 +76,7 @@ func (f Fetcher) Fetch(ctx context.Context, source Source) (Fetched, error) {
 	switch {
 	case source.Remote() || source.Tag != "":
 		found, err = f.repository(ctx, source)
-	case source.Archive():
+	case f.isFile(source): // whatever its name ends with
 		found, err = readArchive(source, f.address(source))
 	default:
 		found, err = readFolder(source, filepath.Join(f.address(source), filepath.FromSlash(source.Folder)))
@@ -93,6 +93,12 @@ func (f Fetcher) address(source Source) string {
 		return source.Address
 	}
 	return filepath.Join(f.Base, filepath.FromSlash(source.Address))
+}
+
+// isFile reports whether a local source is a file, and so an archive.
+func (f Fetcher) isFile(source Source) bool {
+	info, err := os.Stat(f.address(source))
+	return err == nil && !info.IsDir()
 }
 
 // readFolder reads a folder on this machine. Links are not followed.

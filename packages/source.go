@@ -23,8 +23,8 @@ type Source struct {
 	Tag string
 }
 
-// archiveEnding ends the name of an archive.
-const archiveEnding = ".tar.gz"
+// archiveEndings end the names of archives; the name of a package is without them.
+var archiveEndings = []string{".tar.gz", ".tgz"}
 
 // maxAddress bounds the length of a source.
 const maxAddress = 1000
@@ -154,9 +154,6 @@ func (s Source) Remote() bool {
 // isDrive reports whether a path begins with a drive, as on Windows.
 func isDrive(text string) bool { return len(text) > 1 && text[1] == ':' }
 
-// Archive reports whether the source is an archive.
-func (s Source) Archive() bool { return !s.Remote() && strings.HasSuffix(s.Address, archiveEnding) }
-
 // String writes the source as ParseSource reads it.
 func (s Source) String() string {
 	text := s.Address
@@ -180,7 +177,11 @@ var unsafeInName = pattern.Lazy(`[^A-Za-z0-9._-]+`)
 // or an archive local/NAME.
 func (s Source) Name() string {
 	trimmed := strings.TrimRight(filepath.ToSlash(s.Address), "/")
-	last := cleaned(strings.TrimSuffix(strings.TrimSuffix(path.Base(trimmed), ".git"), archiveEnding))
+	last := strings.TrimSuffix(path.Base(trimmed), ".git")
+	for _, ending := range archiveEndings {
+		last = strings.TrimSuffix(last, ending)
+	}
+	last = cleaned(last)
 	owner := "local"
 	if s.Remote() {
 		behind := trimmed
