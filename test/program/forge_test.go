@@ -1,7 +1,6 @@
 package program
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
 // forgeStore is what a forge has, in a file: the comments of its one request, and the
@@ -32,7 +30,7 @@ type forge struct{ kind, file string }
 
 func serveForge() int {
 	f := forge{os.Args[1], os.Args[2]}
-	serves := mcpserver.NewMCPServer(f.kind, "1")
+	serves := &toolServer{}
 	about := `"project_id":{"type":"string"},"url":{"type":"string"},"merge_request_iid":{"type":"integer"}`
 	numbered := `"id":{"type":"string"},"merge_request_iid":{"type":"integer"},"per_page":{"type":"integer"},"page":{"type":"integer"}`
 	switch f.kind {
@@ -50,16 +48,13 @@ func serveForge() int {
 		f.add(serves, "get_merge_request_notes", about+`,"after":{"type":"string"},"first":{"type":"integer"}`, f.notes)
 		f.add(serves, map[string]string{"gitlab": "create_merge_request_note", "gitlab-next": "save_note"}[f.kind], about+`,"body":{"type":"string"}`, f.write)
 	}
-	if mcpserver.ServeStdio(serves) != nil {
-		return 1
-	}
-	return 0
+	return serves.serve()
 }
 
-func (f forge) add(to *mcpserver.MCPServer, name, properties string, answer func(forgeStore, mcp.CallToolRequest) (any, error)) {
+func (f forge) add(to *toolServer, name, properties string, answer func(forgeStore, mcp.CallToolRequest) (any, error)) {
 	no := false
 	tool := mcp.Tool{Name: name, Annotations: mcp.ToolAnnotation{DestructiveHint: &no}, Description: "A tool of a forge.", RawInputSchema: json.RawMessage(`{"type":"object","properties":{` + properties + `}}`)}
-	to.AddTool(tool, func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	to.add(tool, func(request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		store, err := readForge(f.file)
 		if err != nil {
 			return nil, err
