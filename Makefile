@@ -55,7 +55,10 @@ test: ## all tests
 	@echo 'compiling what changed since the last time, which takes minutes the first time; then testing, the longest first'
 	go test $(TESTFLAGS) $(LONGEST) ./...
 
-ferret: ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
+ferret: bin/ferret ## bin/ferret, a database server for tests; with it, make test tests the MongoDB store too
+
+# The tests make it each time they start a server: while its sources are older, go is not asked.
+bin/ferret: $(wildcard test/ferret/*)
 	cd test/ferret && go build -tags ferretdb_no_postgresql -o ../../bin/ferret .
 
 # axe-core, and the library of MCP Apps for hosts, are installed into a scratch folder, where there is npm.
@@ -65,7 +68,7 @@ browser: ## the pages of the hub in a real browser; needs chromium, and npm for 
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 $(HOST) && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js" && \
 		printf 'export * from "@modelcontextprotocol/ext-apps/app-bridge"; export {Client} from "@modelcontextprotocol/client";' >"$$scratch/host.js" && \
 		export SAVANT_APP_BRIDGE="$$scratch/bridge.js" && "$$scratch/node_modules/.bin/esbuild" --log-level=error --bundle --format=esm --outfile="$$SAVANT_APP_BRIDGE" "$$scratch/host.js"; fi && \
-		SAVANT_BROWSER_TESTS=1 go test -count=1 -parallel 4 $(TESTFLAGS) ./test/browser ./proof
+		SAVANT_BROWSER_TESTS=1 go test -vet=off -count=1 -parallel 4 $(TESTFLAGS) ./test/browser ./proof
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./test/browser
@@ -84,9 +87,9 @@ lint: ## formatting, vet and staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-# Only the packages that have some: linking the tests of all takes a minute.
+# Only the packages that have some: linking the tests of all takes a minute. Not vetted: make lint is.
 bench: ## cost of steps, plans and starts, as ratios
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) $(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .)))
+	go test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) $(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' .)))
 
 platforms: ## type-checks the code for Windows and macOS; nothing is run there
 	CI=true go test -count=1 -run '^TestOtherSystems$$' .
