@@ -121,7 +121,7 @@ func messagesIn(text []byte) (found []*jsonrpc.Message, rest []byte) {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return nil, nil
 	}
-	text = withoutNaN(text)
+	text = jsonvalue.WithoutNaN(text)
 	values := json.NewDecoder(bytes.NewReader(text))
 	for {
 		rest = bytes.TrimLeft(text[values.InputOffset():], " \t\r\n")
@@ -150,34 +150,4 @@ func messagesIn(text []byte) (found []*jsonrpc.Message, rest []byte) {
 // isMessage tells a message from other JSON, such as a line of a log.
 func isMessage(m *jsonrpc.Message) bool {
 	return jsonvalue.TextMember(m.Raw, "jsonrpc") == jsonrpc.Version || m.ID != nil && (m.Method != "" || m.Result != nil || m.Error != nil)
-}
-
-// withoutNaN replaces the numbers that JSON does not have by null, as JavaScript does.
-func withoutNaN(text []byte) []byte {
-	if !bytes.Contains(text, []byte("NaN")) && !bytes.Contains(text, []byte("Infinity")) || json.Valid(text) {
-		return text
-	}
-	var out []byte
-	var at jsonDepth
-	for i := 0; i < len(text); i++ {
-		if !at.inText {
-			if name := noNumber(text[i:]); name != "" {
-				out = append(out, "null"...)
-				i += len(name) - 1
-				continue
-			}
-		}
-		at.read(text[i : i+1])
-		out = append(out, text[i])
-	}
-	return out
-}
-
-func noNumber(text []byte) string {
-	for _, each := range []string{"NaN", "-Infinity", "Infinity"} {
-		if bytes.HasPrefix(text, []byte(each)) {
-			return each
-		}
-	}
-	return ""
 }

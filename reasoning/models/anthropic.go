@@ -135,27 +135,22 @@ func (a *anthropicAnswer) stop(reason string) {
 	}
 }
 
-// end builds the answer: the input of the answer tool, else other tool calls, else the
-// text.
+// end builds the answer: the inputs of the answer tool, else the text, and other tool
+// calls.
 func (a *anthropicAnswer) end() {
 	a.ended = true
-	var written strings.Builder
+	var answered, written strings.Builder
 	for _, block := range a.blocks {
 		switch {
 		case block.kind == "tool_use" && block.name == answerTool:
-			a.text.Reset()
-			a.text.WriteString(block.text.String())
-			a.calls = nil
-			return
+			answered.WriteString("\n" + block.text.String())
 		case block.kind == "tool_use":
-			made := a.callAt(len(a.calls))
-			made.name = block.name
-			made.args.WriteString(block.text.String())
+			a.callAt(len(a.calls), "", block.name).args.WriteString(block.text.String())
 		case block.kind == "text":
 			written.WriteString(block.text.String())
 		}
 	}
-	a.text.WriteString(written.String())
+	a.text.WriteString(cmp.Or(strings.TrimSpace(answered.String()), written.String()))
 }
 
 // refusalError is the error of a refusal, even after some text.

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"savant/internal/eventstream"
+	"savant/internal/jsonvalue"
 	"savant/reasoning"
 )
 
@@ -42,8 +44,9 @@ func (c *partialAnswer) taken() *partialAnswer { return c }
 // call is a native tool call of the service. No tools are offered that way, but some
 // models make such calls anyway.
 type call struct {
-	name string
-	args strings.Builder
+	number   int
+	id, name string
+	args     strings.Builder
 }
 
 // wrote adds a piece of text.
@@ -54,13 +57,19 @@ func (c *partialAnswer) wrote(text string) {
 	}
 }
 
-// callAt returns the call with an index, adding it if needed.
-func (c *partialAnswer) callAt(number int) *call {
-	number = min(max(number, 0), reasoning.MaxCalls-1)
-	for len(c.calls) <= number {
-		c.calls = append(c.calls, new(call))
+// callAt returns the latest call with a number, adding it if there is none. A part with a
+// name and another id begins a call of its own: some services number all calls alike.
+func (c *partialAnswer) callAt(number int, id, name string) *call {
+	for _, each := range slices.Backward(c.calls) {
+		if each.number == number && (name == "" || id != "" && id == each.id || id == "" && each.args.Len() == 0) {
+			if name != each.name {
+				each.name += name
+			}
+			return each
+		}
 	}
-	return c.calls[number]
+	c.calls = append(c.calls, &call{number: number, id: id, name: name})
+	return c.calls[len(c.calls)-1]
 }
 
 // answer returns the reply: the text, or the calls as an intent.
@@ -69,9 +78,7 @@ func (c *partialAnswer) answer() Reply {
 	reply.Text, reply.Thinking = c.text.String(), c.thinking.String()
 	var calls []reasoning.Call
 	for _, each := range c.calls {
-		if each.name != "" || each.args.Len() > 0 { // services skip numbers
-			calls = append(calls, reasoning.Call{ToolName: each.name, Args: argsOf(each.args.String())})
-		}
+		calls = append(calls, reasoning.Call{ToolName: each.name, Args: argsOf(each.args.String())})
 	}
 	raw, err := json.Marshal(reasoning.Intent{Action: reasoning.ActionTool, Calls: calls})
 	switch {
@@ -146,7 +153,7 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 
 // part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
-	if !json.Valid(answer) {
+	if answer = jsonvalue.WithoutNaN(answer); !json.Valid(answer) {
 		return s.undocumented(answer)
 	}
 	if said := refusal(answer); said != nil {
@@ -219,8 +226,9 @@ func (s *service) objects(from io.Reader, into taker) error {
 			return nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return s.brokeOff(into)
-		case err != nil:
-			return s.failed("sent an answer that is not its documented JSON")
+		case err != nil: // perhaps for its NaN
+			object, _ = io.ReadAll(io.MultiReader(decoder.Buffered(), from)) // what cannot be read is no JSON
+			return s.part(object, into)
 		}
 		if err := s.part(object, into); err != nil {
 			return err
@@ -242,7 +250,7 @@ func (s *service) events(from io.Reader, into taker) error {
 				into.taken().ended = true
 				return nil
 			}
-			if json.Valid(data) {
+			if data = jsonvalue.WithoutNaN(data); json.Valid(data) {
 				if err := s.part(data, into); err != nil {
 					return err
 				}

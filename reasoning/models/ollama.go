@@ -49,9 +49,7 @@ func (a *ollamaAnswer) take(part []byte) error {
 	a.wrote(a.join(reply.Get("message.content")))
 	a.thinking.WriteString(reply.Get("message.thinking").Str)
 	for _, each := range reply.Get("message.tool_calls.#.function").Array() {
-		made := a.callAt(len(a.calls))
-		made.name = each.Get("name").Str
-		made.args.WriteString(a.arguments(each.Get("arguments")))
+		a.callAt(len(a.calls), "", each.Get("name").Str).args.WriteString(a.arguments(each.Get("arguments")))
 	}
 	if reply.Get("done").Bool() {
 		a.ended, a.reply.Cut = true, reply.Get("done_reason").Str == "length"

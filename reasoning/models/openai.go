@@ -126,14 +126,15 @@ func (a *openAIAnswer) take(part []byte) error {
 // add adds a message, or the delta of one. Some services put the answer into its reasoning,
 // and nothing into content.
 func (a *openAIAnswer) add(said gjson.Result) {
-	content := said.Get("content")
-	a.wrote(a.join(content))
-	if content.IsObject() {
+	switch content := said.Get("content"); {
+	case content.IsObject():
 		a.wrote(content.Raw)
-	}
-	if content.IsArray() {
-		a.wrote(textOf(content))
-		a.thinking.WriteString(textOf(content.Get("#.thinking|@flatten")))
+	case content.IsArray():
+		for _, part := range content.Array() {
+			a.addPart(part)
+		}
+	default:
+		a.wrote(a.join(content))
 	}
 	a.refusal.WriteString(said.Get("refusal").Str)
 	a.thinking.WriteString(cmp.Or(textOf(said.Get("reasoning_content")), textOf(said.Get("reasoning")), textOf(said.Get("reasoning_details"))))
@@ -141,18 +142,37 @@ func (a *openAIAnswer) add(said gjson.Result) {
 		if index := each.Get("index"); index.Type != gjson.Null {
 			i = tokens(index)
 		}
-		a.called(i, each.Get("function"))
+		a.called(i, each)
 	}
 	if older := said.Get("function_call"); older.IsObject() {
 		a.called(0, older)
 	}
 }
 
-// called adds a call, or the next part of one.
-func (a *openAIAnswer) called(number int, function gjson.Result) {
-	made := a.callAt(number)
-	made.name += function.Get("name").Str
-	made.args.WriteString(a.arguments(function.Get("arguments")))
+// addPart adds one of a list of parts of a message.
+func (a *openAIAnswer) addPart(part gjson.Result) {
+	switch part.Get("type").Str {
+	case "refusal":
+		a.refusal.WriteString(part.Get("refusal").Str)
+	case "thinking", "reasoning":
+		a.thinking.WriteString(textOf(part.Get("thinking")) + textOf(part))
+	default:
+		a.wrote(textOf(part))
+	}
+}
+
+// called adds a call, or the next part of one, whose name stands in a member of it or in itself.
+func (a *openAIAnswer) called(number int, part gjson.Result) {
+	function := part
+	for _, name := range []string{"function", "custom"} {
+		if inner := part.Get(name); inner.IsObject() {
+			function = inner
+		}
+	}
+	made := a.callAt(number, part.Get("id").Str, function.Get("name").Str)
+	for _, name := range []string{"arguments", "args", "input"} {
+		made.args.WriteString(a.arguments(function.Get(name)))
+	}
 }
 
 // windowNames are the names of the window in the model lists of OpenAI-compatible

@@ -32,7 +32,7 @@ var (
 // elements are those of HTML, which a text may begin with.
 const elements = `a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button
 canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset figcaption
-figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li
+figure font footer form frame frameset h head header hgroup hr html i iframe img input ins kbd label legend li
 link main map mark marquee math menu meta meter nav noframes noscript object ol optgroup option output p param picture pre
 progress q rp rt ruby s samp script search section select slot small source span strike strong style sub summary sup svg table
 tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xml url list size color center`
@@ -79,7 +79,11 @@ func withoutThoughts(text string, free bool) string {
 	}
 	text = withoutLeading(withoutEnd(finalChannel(text)), free)
 	if free {
-		return withoutLoneEnd(text)
+		text = withoutLoneEnd(text)
+		if found := marksIn(text); len(found) > 0 && found[0].start == 0 && found[0].token && !found[0].closing {
+			text = strings.TrimSpace(text[found[0].end:]) // its end is cut already
+		}
+		return text
 	}
 	return withoutNamed(text)
 }
@@ -136,7 +140,8 @@ func callsAtEnd(text string) string {
 }
 
 // withoutLeading removes the blocks at the beginning of a text. One that is not named for
-// thoughts needs its closing mark and something behind it that is no such block.
+// thoughts needs its closing mark and something behind it that is no such block; in free
+// text one that holds another mark first is a document.
 func withoutLeading(text string, free bool) string {
 	opening, known := leadingMark(text, free)
 	if !known {
@@ -153,7 +158,8 @@ func withoutLeading(text string, free bool) string {
 		rest = started().ReplaceAllString(withoutFrame(rest), "")
 	}
 	_, another := leadingMark(rest, free)
-	if opening.thought() || closed && rest != "" && !another {
+	_, markup := leadingMark(strings.TrimSpace(text[opening.end:]), free)
+	if opening.thought() || closed && rest != "" && !another && !(free && markup) {
 		return rest
 	}
 	return text
@@ -252,7 +258,7 @@ var (
 	// channelled matches a text in channels, which may lack its first mark or all of them.
 	channelled = pattern.Lazy(`(?s)^\s*(?:<\|start\|>[^<]*)?<\|channel\|>|<\|start\|>[^<]*<\|channel\|>`)
 	// bare matches thoughts without marks: harmony's, Granite's, those of Ollama's program, a fence.
-	bare = pattern.Lazy("(?is)^(?:<\\|im_start\\|>(?:think|thought|reason)\\w*\n.*<\\|im_start\\|>\\w+\n|(?:analysis|commentary).*assistantfinal|here(?:'s| is) my thought process:.*?here(?:'s| is) my response:|" +
+	bare = pattern.Lazy("(?is)^(?:<\\|im_start\\|>(?:think|thought|reason)\\w*\n.*<\\|im_start\\|>\\w+\n|(?:analysis|commentary).*assistant(?:final|commentary to=)|here(?:'s| is) my thought process:.*?here(?:'s| is) my response:|" +
 		"thinking\\.{3}\n.*?\n\\.{3}done thinking\\.|(?:`{3,}|~{3,})(?:think|thought|reason)\\w*\n.*?\n(?:`{3,}|~{3,})\n)\\s*")
 	channel    = pattern.Lazy(`(?:<\|start\|>[^<]*)?<\|channel\|>([^<]*(?:<\|constrain\|>[^<]*)?)<\|message\|>`)
 	messageEnd = pattern.Lazy(`<\|(?:end|return|call|start)\|>`)

@@ -50,10 +50,11 @@ func rename(text string, tools []reasoning.Tool) (renamed string, changed bool) 
 	if calls := callsIn(members["calls"]); calls != nil {
 		for _, call := range calls {
 			renameCall(call, tools)
-			besides(call, tools)
-			delete(call, "action")
+			if besides(call, tools); call["tool_name"] != nil {
+				delete(call, "action")
+			}
 		}
-		if members["calls"] = encode(calls); len(calls) == 1 && members["tool_name"] == nil && finishes(calls[0], tools) {
+		if members["calls"] = encode(calls); len(calls) == 1 && members["tool_name"] == nil && (finishes(calls[0], tools) || calls[0]["action"] != nil) {
 			delete(members, "calls")
 			maps.Copy(members, calls[0])
 		}
@@ -162,6 +163,13 @@ func renameCall(members map[string]json.RawMessage, tools []reasoning.Tool) {
 					maps.Copy(members, inner)
 				}
 			}
+		}
+	}
+	if inner := objectIn(members["args"]); inner != nil { // the intent as a call: json_tool_call
+		_, known := toolOf(members, tools)
+		if renameMembers(inner); !known && slices.Contains(actions, reasoning.Action(textIn(inner["action"]))) {
+			clear(members)
+			maps.Copy(members, inner)
 		}
 	}
 	if written := textIn(members["args"]); !json.Valid([]byte(written)) {

@@ -239,7 +239,10 @@ func (c *conversation) read(reply models.Reply) (intent reasoning.Intent, wrong 
 	switch {
 	case strings.TrimSpace(reply.Text) == "":
 		reply.Text = conclusion(reply.Thinking)
-	case question == nil && reply.Calls != "" && !strings.Contains(reply.Text, "{"):
+	case question == nil && reply.Calls != "":
+		if beside := withoutThoughts(reply.Text, false); strings.Contains(beside, "{") { // perhaps another action
+			reply.Calls = beside + "\n" + reply.Calls
+		}
 		reply.Text = reply.Calls
 	}
 	if question != nil {

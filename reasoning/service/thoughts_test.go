@@ -72,7 +72,7 @@ func TestMarksThatAreNoThoughts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"<b>Bold</b> words.", "<p>Hello</p>\n<p>there</p>", "<answer>Hello</answer> there", "<output>x</output> y", "[b]Bold[/b] words", "<details>x</details> y",
-		"<step>1</step>\n<step>2</step>", "<note>all of it</note>", "It thinks between <think> and </think>.", "The tag `</think>` closes it.",
+		"<h1>Title</h1>\nText.", "<project><name>a</name></project>\nThat is it.", "<step>1</step>\n<step>2</step>", "<note>all of it</note>", "It thinks between <think> and </think>.", "The tag `</think>` closes it.",
 		"Write <|im_end|> at its end.", "<s>old</s>", "See [1] and [/1] there.", "<final>x</final> y", "Use <|channel|>final<|message|> for it.",
 	} {
 		require.Equal(t, text, answered(t, text, ""))
@@ -87,6 +87,13 @@ func TestTokensAtTheEndAreCut(t *testing.T) {
 		intent, err := service.Parse(finish+end, offered)
 		require.NoError(t, err)
 		require.Equal(t, "done", intent.Final)
+	}
+}
+
+func TestTokensAroundAnAnswerAreCut(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"<|begin_of_box|>Hello.<|end_of_box|>", "<|START_THINKING|>x<|END_THINKING|><|START_RESPONSE|>Hello.<|END_RESPONSE|>"} {
+		require.Equal(t, "Hello.", answered(t, text, ""), text)
 	}
 }
 
@@ -171,6 +178,8 @@ func TestFormsOfCalls(t *testing.T) {
 		`{"tool_uses":[{"recipient_name":"functions.git_log","parameters":{"limit":3}}]}`,
 		`[{"name":"git_log","arguments":{"limit":3}}]`,
 		`{"action"=>"tool", "tool_name"=>"git.log", "args"=>{"limit"=>3}}`,
+		`{"action":"tool","calls":[{"tool_name":"json_tool_call","args":{"action":"tool","tool_name":"git_log","args":{"limit":3}}}]}`,
+		"analysisPerhaps {\"action\":\"finish\",\"final\":\"no\"}assistantcommentary to=functions.git_log json" + limit,
 		`{"name":"git_log<|channel|>commentary","arguments":{"limit":3}}`,
 		`{"name":"functions.git_log:0","arguments":{"limit":3}}`,
 		"to=functions.git_log  天天json\n" + limit,

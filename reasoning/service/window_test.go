@@ -95,6 +95,10 @@ func TestAnswersOfModelsThatThink(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "context.search", intent.AllCalls()[0].ToolName)
 	}
+	slm = &replies{list: []models.Reply{{Text: `{"action":"finish","final":"a draft"}`, Calls: `{"action":"tool","calls":[{"tool_name":"context.search","args":{}}]}`}, {Text: finish}}}
+	intent, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
+	require.NoError(t, err)
+	require.NotEqual(t, "a draft", intent.Final, "a text and a call that differ are a doubt")
 	slm = &replies{list: []models.Reply{{Thinking: "hmm", Cut: true}, {Text: finish}}}
 	_, err = service.New(service.Options{SLM: slm}).Decide(t.Context(), whole(), reasoning.Unobserved{})
 	require.NoError(t, err)

@@ -1,0 +1,14 @@
+package jsonvalue_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"savant/internal/jsonvalue"
+)
+
+func TestNumbersThatJSONDoesNotHave(t *testing.T) {
+	require.Equal(t, `{"a":null,"b":[null,null],"c":"NaN \" -Infinity"}`, string(jsonvalue.WithoutNaN([]byte(`{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN \" -Infinity"}`))))
+	require.Equal(t, `{"a":"NaN"}`, string(jsonvalue.WithoutNaN([]byte(`{"a":"NaN"}`))))
+}
