@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ const maxRefused = 10
 // callsView is the section about calls and rules.
 type callsView struct {
 	Asked   []askedCall
+	More    int // that ask, and are not shown
 	Refused []refusedCall
 	// NoAnswers says why no answer is taken here.
 	NoAnswers string
@@ -44,8 +46,8 @@ type callsView struct {
 
 // askedCall is a call that a person has to approve.
 type askedCall struct {
-	Name, Session, Tool string
-	Text, Input, Grant  string
+	Name, Session, Tool, Grant string
+	about
 	// Hidden: a secret was redacted, so it can only be declined here.
 	Hidden bool
 }
@@ -73,9 +75,10 @@ func (h *Hub) calls(r *http.Request) callsView {
 	} else if err := h.allowed(r, approveScope); err != nil {
 		view.NoAnswers = fault.From(err).Details + "."
 	}
-	for _, each := range questions {
+	for _, each := range questions[:min(len(questions), questionsShown)] {
 		view.Asked = append(view.Asked, h.askedCall(each))
 	}
+	view.More = len(questions) - len(view.Asked)
 	view.Refused = h.refusedCalls(refusals[:min(len(refusals), maxRefused)])
 	return view
 }
@@ -166,10 +169,23 @@ func (h *Hub) showRules(w http.ResponseWriter, r *http.Request) {
 
 func (h *Hub) askedCall(asked rulesessions.Question) askedCall {
 	text, input := shownWhole(strings.Join(asked.Texts, "\n")), shownWhole(indentedWhole(asked.Input))
-	of := askedCall{Name: asked.Name, Session: asked.Session, Tool: asked.Tool, Text: h.options.Redactor.Text(text), Input: h.options.Redactor.Text(input),
+	of := askedCall{Name: asked.Name, Session: asked.Session, Tool: asked.Tool, about: about{All: "/calls/" + url.PathEscape(asked.Name), Parts: []questionPart{{"", h.options.Redactor.Text(text)}, {"input", h.options.Redactor.Text(input)}}},
 		Grant: fmt.Sprintf("%d × within %s", asked.Grant.Most, time.Duration(asked.Grant.Within)*time.Millisecond)}
-	of.Hidden = of.Text != text || of.Input != input
+	of.Hidden = of.Parts[0].Text != text || of.Parts[1].Text != input
 	return of
+}
+
+// sendCall sends all that a question about a call is about, as text.
+func (h *Hub) sendCall(w http.ResponseWriter, r *http.Request) {
+	questions, err := h.options.Calls.Questions()
+	at := slices.IndexFunc(questions, func(each rulesessions.Question) bool { return each.Name == r.PathValue("question") })
+	var parts []questionPart
+	if at >= 0 {
+		parts = h.askedCall(questions[at]).Parts
+	} else if err == nil {
+		err = fault.New(fault.CheckpointNotFound, "this question no longer waits for an answer")
+	}
+	h.sendQuestion(w, r, parts, err)
 }
 
 // answerCall records a person's answer to a question about a call. Its name is a digest

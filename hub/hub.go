@@ -169,6 +169,7 @@ func (h *Hub) Handler() http.Handler {
 	inside.HandleFunc("POST /runs/{workflow}/{run}/verify", h.verifyRun)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/value", h.sendValue)
 	inside.HandleFunc("GET /runs/{workflow}/{run}/exchange", h.sendExchange)
+	inside.HandleFunc("GET /calls/{question}", h.sendCall)
 	inside.HandleFunc("GET /compare", h.compare)
 	inside.HandleFunc("GET /tools", h.listTools)
 	inside.HandleFunc("GET /tools/{tool}", h.showTool)

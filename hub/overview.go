@@ -88,12 +88,8 @@ type inboxItem struct {
 	NoAnswers string // why it cannot be answered here
 }
 
-// inboxShown is how much of a part of a question the overview shows, in bytes. A longer one
-// is answered on the page of its run, which has all of it.
-const inboxShown = 16 << 10
-
 // fillInbox adds the questions of the runs that wait for a person, to be answered in place:
-// the one that waits longest is first.
+// the one that waits longest is first. A long one is answered on the page of its run.
 func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 	for _, row := range view.Open {
 		if row.Standing.WaitsFor != forPerson {
@@ -105,10 +101,6 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 		}
 		views, _ := h.shownQuestions(r, row.Key())
 		for _, each := range views {
-			for i, part := range each.Parts {
-				each.Parts[i].Text = fault.Cut(part.Text, inboxShown)
-				each.Hidden = each.Hidden || len(part.Text) > inboxShown
-			}
 			item := inboxItem{runRow: row, questionView: each}
 			switch {
 			case err != nil:
@@ -121,6 +113,14 @@ func (h *Hub) fillInbox(r *http.Request, view *overviewView) {
 	}
 	slices.SortStableFunc(view.Inbox, func(a, b inboxItem) int { return instant(a.Since).Compare(instant(b.Since)) })
 	view.Inbox = view.Inbox[:min(len(view.Inbox), latest)]
+	var shown []*about
+	for i := range view.Calls.Asked {
+		shown = append(shown, &view.Calls.Asked[i].about)
+	}
+	for i := range view.Inbox {
+		shown = append(shown, &view.Inbox[i].about)
+	}
+	fit(shown)
 }
 
 // forPerson is the value of WaitsFor for a person.

@@ -1,9 +1,11 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,7 +25,7 @@ import (
 // questionView is a step that waits for a person, with its form.
 type questionView struct {
 	Step, Call, Digest string
-	Parts              []questionPart
+	about
 	// Hidden: a secret was redacted, or the schema contains invisible characters, so
 	// the question can be declined here but not approved.
 	Hidden   bool
@@ -45,8 +47,63 @@ type question struct {
 	inputs
 }
 
-// questionPart is one part of a question. Text shows all of it.
+// about is what a question is about: all that its answer is bound to.
+type about struct {
+	Parts []questionPart
+	Size  int    // of all of it in bytes, if the page has only its beginning
+	All   string // the address that sends all of it
+}
+
+// questionPart is one part of a question, fully visible.
 type questionPart struct{ Name, Text string }
+
+// How many bytes of HTML a page has of all its questions, and about how many the markup of a
+// part has.
+const (
+	questionsRoom = 64 << 10
+	partMarkup    = 100
+)
+
+// fit leaves of questions what a page has room for.
+func fit(questions []*about) {
+	room := questionsRoom
+	for i, each := range questions {
+		room -= each.cut(room / (len(questions) - i))
+	}
+}
+
+// cut leaves the beginning of a question, in so many bytes of HTML, and returns how many it has.
+func (a *about) cut(room int) (used int) {
+	all, size := a.Parts, 0
+	a.Parts, a.Size = nil, 0
+	for _, part := range all {
+		size += len(part.Text)
+		left, needed := max(0, room-used-partMarkup), len(template.HTMLEscapeString(part.Text))
+		used += partMarkup + min(left, needed)
+		switch {
+		case needed <= left:
+			a.Parts = append(a.Parts, part)
+			continue
+		case left > 0:
+			a.Parts = append(a.Parts, questionPart{part.Name, fault.Cut(part.Text, len(part.Text)*left/needed)})
+		}
+		a.Size = 1
+	}
+	a.Size *= size
+	return used
+}
+
+// sendQuestion sends all that a question is about, as text.
+func (h *Hub) sendQuestion(w http.ResponseWriter, r *http.Request, parts []questionPart, err error) {
+	if err != nil {
+		h.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	for _, part := range parts {
+		_, _ = w.Write([]byte("=== " + cmp.Or(part.Name, "message") + "\n" + part.Text + "\n\n")) // the client may be gone
+	}
+}
 
 // questionsShown is how many questions of a run a page shows beside the one of its chosen step.
 const questionsShown = 20
@@ -62,6 +119,7 @@ func (h *Hub) shownQuestions(r *http.Request, key state.Key) (views []questionVi
 			more++
 			continue
 		}
+		each.All = runPath(key) + "/value?" + url.Values{"question": {each.Step}, "digest": {each.Digest}}.Encode()
 		views = append(views, each.questionView)
 	}
 	return views, more

@@ -120,6 +120,11 @@ func (h *Hub) showRun(w http.ResponseWriter, r *http.Request) {
 	}
 	key := runOf(r)
 	view.Questions, view.More = h.shownQuestions(r, key)
+	var shown []*about
+	for i := range view.Questions {
+		shown = append(shown, &view.Questions[i].about)
+	}
+	fit(shown)
 	view.Acts = h.acts(r, view.Info, view.Standing, view.Drift)
 	view.Approvals, view.Refused = h.approvalsOf(r.Context(), key), h.refusedIn(key)
 	h.next(r, view)

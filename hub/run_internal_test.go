@@ -354,6 +354,31 @@ func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 200<<10)
 }
 
+// TestALongQuestionIsWholeBehindALink: the page has its beginning and takes the answer; a
+// link has all that the answer is bound to, as long as it is asked.
+func TestALongQuestionIsWholeBehindALink(t *testing.T) {
+	t.Parallel()
+	for name, question := range map[string]string{
+		"message":    "call: human.approve, input_template: {message: \"{{ params.text }}\"}",
+		"notes":      "call: human.approve, input_template: {message: \"Sure?\", notes: \"{{ params.text }}\"}",
+		"ask":        "call: human.ask, input_template: {message: \"{{ params.text }}\", schema: {type: object, properties: {name: {type: string}}}}",
+		"many parts": "call: human.approve, input_template: {message: \"{{ params.text }}\"" + strings.Repeat(", p#: \"{{ params.text }}\"", 30) + "}",
+	} {
+		for i := range 30 {
+			question = strings.Replace(question, "p#", "p"+strconv.Itoa(i), 1)
+		}
+		s := newSite(t, "long", "params: {text: {type: string}}\nsteps:\n  - {id: sure, "+question+"}\n")
+		long := strings.Repeat("- \"<a line>\"\n", 20_000/(1+20*strings.Count(name, " "))) + "the last line"
+		s.plan("long", "r1", map[string]any{"text": long})
+		page := s.page("/runs/long/r1")
+		require.Less(t, len(page), 200<<10, name)
+		require.Contains(t, page, `<button class="yes"`, name)
+		link := html.UnescapeString(regexp.MustCompile(`href="([^"]*question=[^"]*)">Show all`).FindStringSubmatch(page)[1])
+		require.Contains(t, s.page(link), long, name)
+		require.Equal(t, http.StatusConflict, s.do(http.MethodGet, strings.Replace(link, "digest=", "digest=0", 1), nil).Code, name)
+	}
+}
+
 // TestAPartOfALargeWorkflowIsDrawn checks that the part around the requested step is
 // drawn, and the whole on request.
 func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {

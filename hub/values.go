@@ -41,6 +41,11 @@ func artifactsOf(final *flow.Final, key state.Key, version int) (out []capture) 
 // sendValue sends a value of a run as text, redacted.
 func (h *Hub) sendValue(w http.ResponseWriter, r *http.Request) {
 	query, key := r.URL.Query(), runOf(r)
+	if query.Has("question") {
+		asked, err := h.questionShown(r.Context(), key, query.Get("question"), query.Get("digest"), visitorFrom(r).person())
+		h.sendQuestion(w, r, asked.Parts, err)
+		return
+	}
 	version, _ := strconv.Atoi(query.Get("version"))
 	var raw []byte
 	err := h.options.Think.View(r.Context(), key, version, func(v *think.View) (err error) {
