@@ -68,7 +68,8 @@ type appAnswer struct {
 	Code   string `json:"code"`
 }
 
-// Icons are pictures in PNG by the names of engines, and Savant's own.
+// Icons are pictures in PNG by the names of engines, and Savant's own, which stands for the tools
+// of think and of its pages too.
 func Icons() map[string][]byte {
 	icons := map[string][]byte{}
 	files, _ := static.ReadDir("static/icons") // they are built in
