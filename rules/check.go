@@ -89,7 +89,7 @@ func (c *checker) file(file *File) {
 		if !used[name] {
 			c.at(file, fault.YAMLSchemaViolation, warning, e.path, "no rule uses the evidence %s", name)
 		}
-		c.named(file.layout.Key(fault.UnknownTool, e.path, ""), true, slices.Concat([]string{e.last}, e.impliedBy, e.since)...)
+		c.named(file.layout.Key(fault.UnknownTool, e.path, ""), true, slices.Concat(e.tools(), e.since)...)
 		c.where(file, e)
 	}
 }
@@ -121,7 +121,7 @@ func (c *checker) named(at fault.Diagnostic, evident bool, names ...string) {
 }
 
 func (c *checker) where(file *File, e *evidence) {
-	tool, known := c.tools.Tool(e.last)
+	tool, known := c.tools.Tool(e.only())
 	var schema struct {
 		Properties           map[string]json.RawMessage
 		AdditionalProperties any
@@ -131,7 +131,7 @@ func (c *checker) where(file *File, e *evidence) {
 	}
 	for _, key := range e.keys {
 		if _, takes := schema.Properties[key]; !takes {
-			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.last, fault.Cut(key, 60), fields.Nearest(key, slices.Sorted(maps.Keys(schema.Properties))))
+			c.at(file, fault.UnresolvedVar, "", e.path+".where."+key, "%s takes no argument %q%s", e.only(), fault.Cut(key, 60), fields.Nearest(key, slices.Sorted(maps.Keys(schema.Properties))))
 		}
 	}
 }
@@ -176,8 +176,8 @@ func (c *checker) scope(file *File, tool string) check.Names {
 	names := check.Names{rootInput: c.typesOf(tool).input, rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any(), rootParams: check.Any(), rootState: check.Any()}
 	for name, e := range file.evidence {
 		names[name] = check.Any()
-		if len(e.impliedBy) == 0 {
-			names[name] = c.typesOf(e.last).call
+		if only := e.only(); only != "" && len(e.impliedBy) == 0 {
+			names[name] = c.typesOf(only).call
 		}
 	}
 	return names
@@ -212,13 +212,13 @@ func (c *checker) lists(that *condition, program *expression.Program) {
 
 // stale notes that a value which was read may have been changed by the guarded call.
 func (c *checker) stale(rule *Rule, need requirement, e *evidence, guarded []string) {
-	read, known := c.tools.Tool(e.last)
+	read, known := c.tools.Tool(e.only())
 	if !known || !read.ReadOnly || need.that == nil || len(e.since) > 0 || e.within > 0 {
 		return
 	}
 	for _, tool := range guarded {
 		of, _ := c.tools.Tool(tool)
-		if !of.ReadOnly && engineOf(tool) == engineOf(e.last) {
+		if !of.ReadOnly && engineOf(tool) == engineOf(e.only()) {
 			c.at(rule.file, fault.ExpressionError, note, need.path, "%s may be read before and used after a call of %s: since: %s makes it be read again", e.name, tool, tool)
 			return
 		}
@@ -304,7 +304,7 @@ func (r *Rule) providers() [][]string {
 	for _, each := range r.require {
 		for _, name := range each.needs {
 			e := r.file.evidence[name]
-			all = append(all, append([]string{e.last}, e.impliedBy...))
+			all = append(all, e.tools())
 		}
 		if each.that == nil || each.that.Or {
 			continue

@@ -55,6 +55,7 @@ func TestCheckFindsWhatCannotBeMeant(t *testing.T) {
 		"{id: a, before: orders.get, require: [{needs: e}]}":                                                                           "error: rule a can never be met: orders.get, which needs orders.get",
 		"{id: a, before: pay.refund, require: [{needs: e}]}, {id: b, before: orders.get, require: \"any(calls['pay.refund'], true)\"}": "error: rule a can never be met: pay.refund needs orders.get, which needs pay.refund",
 		"{id: a, before: pay.refund, require: [{needs: e}]}, {id: b, before: orders.get, deny: true}":                                  "error: rule a can never be met: pay.refund needs orders.get, and rule b forbids every call of orders.get",
+		"{id: a, before: pay.refund, require: 'none(commands(input.order), .nam == input.order)'}":                                     `error: # has no field "nam": did you mean "name"? (a command)`,
 	} {
 		source := "rules: [" + rule + "]\nfacts: {most: 5}\nevidence: {e: {last: orders.get, where: {order: input.order}}, wrong: {last: orders.get, where: {id: input.order}}}"
 		file, err := rules.Parse("rules/r.yaml", []byte(source))
@@ -78,6 +79,7 @@ func TestCheckHasNothingToSayAboutWhatIsRight(t *testing.T) {
 		"  - {id: seen, before: pay.refund, require: [{needs: e, that: \"e.result?.status == 'delivered' and input?.amount <= facts.most\"}]}",
 		"  - {id: once, before: pay.refund, once: input.order}",
 		"  - {id: none, before: pay.credit, require: \"none(calls['pay.credit'], .input.order == input.order)\"}",
+		"  - {id: functions, before: pay.refund, deny: true, when: \"date(input.order) > 5 and days(input.order, '2026-01-01') > seconds('2026-01-01', input.order) or any(commands(input), .name == 'git' and '-f' in .flags)\"}",
 		"  - {id: bash, before: Bash, when: \"input.command contains 'rm'\", approve: \"{{ input.command }}?\"}")
 	for _, each := range rules.Check(set, shop) {
 		require.NotEmpty(t, each.Severity, each.Message)

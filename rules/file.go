@@ -65,17 +65,28 @@ type limit struct {
 	project bool
 }
 
-// evidence is the last call of a tool that fits.
+// evidence is the last call that fits of some tools, or patterns.
 type evidence struct {
-	name, last       string
-	nth              int      // in the file
-	keys             []string // of where, sorted
-	values           []operand
-	impliedBy, since []string
-	fits             *condition // if
-	within           int64
-	project          bool
-	path             string
+	name                   string
+	nth                    int      // in the file
+	keys                   []string // of where, sorted
+	values                 []operand
+	last, impliedBy, since []string
+	fits                   *condition // if
+	within                 int64
+	project                bool
+	path                   string
+}
+
+// tools returns the names and patterns of all tools whose calls can be the evidence.
+func (e *evidence) tools() []string { return slices.Concat(e.last, e.impliedBy) }
+
+// only returns the tool whose call it is, "" where there are several.
+func (e *evidence) only() string {
+	if len(e.last) != 1 || isPattern(e.last[0]) {
+		return ""
+	}
+	return e.last[0]
 }
 
 // operand is a literal of where, or an expression.
@@ -191,7 +202,7 @@ func (r *Rule) Needs() []string {
 	var tools []string
 	for _, each := range r.require {
 		for _, name := range each.needs {
-			tools = append(tools, r.file.evidence[name].last)
+			tools = append(tools, r.file.evidence[name].last...)
 		}
 	}
 	return tools

@@ -167,22 +167,30 @@ func (j *judgement) evidence(e *evidence) *found {
 		answer.why = "a call of " + strings.Join(e.since, ", ") + " is not finished"
 		return answer
 	}
-	key := listKey{tool: e.last, keys: indexName(e.keys), equal: equal}
-	if answer.made = j.last(e, ledger.lists[key], after, answer); answer.made != nil || answer.err != nil {
+	key, best := listKey{keys: indexName(e.keys), equal: equal}, after
+	last := ledger.toolsOf(e.last)
+	for _, key.tool = range last {
+		if calls := ledger.lists[key]; calls != nil {
+			if at := j.last(e, calls, best, answer); at >= 0 {
+				answer.made, best = calls.made[at], calls.began[at]
+			}
+		}
+	}
+	if answer.made != nil || answer.err != nil {
 		return answer
 	}
-	best := 0
-	for _, tool := range impliedTools(e.impliedBy, ledger) {
-		key.tool = tool
+	for _, key.tool = range ledger.toolsOf(e.impliedBy) {
 		if calls := ledger.lists[key]; calls != nil {
 			at := len(calls.made) - 1
-			if calls.began[at] > max(after, best) && j.recent(e, calls.made[at]) {
+			if calls.began[at] > best && j.recent(e, calls.made[at]) {
 				answer.made, answer.implied, best = calls.made[at], true, calls.began[at]
 			}
 		}
 	}
-	if answer.made == nil {
-		ledger.unfit(listKey{failed: true, tool: e.last, keys: key.keys, equal: equal}, e.keys, answer)
+	for _, tool := range last {
+		if answer.made == nil {
+			ledger.unfit(listKey{failed: true, tool: tool, keys: key.keys, equal: equal}, e.keys, answer)
+		}
 	}
 	return answer
 }
@@ -200,18 +208,15 @@ func (l *ledger) unfit(key listKey, keys []string, answer *found) {
 	}
 }
 
-// impliedTools returns the tools of names and patterns, sorted.
-func impliedTools(names []string, of *ledger) []string {
-	var all []string
-	for _, name := range names {
-		if !isPattern(name) {
-			all = append(all, name)
-			continue
-		}
-		for key := range of.lists {
-			if key.keys == "" && !key.failed && pattern.Matches(name, key.tool) {
-				all = append(all, key.tool)
-			}
+// toolsOf returns the tools of names and patterns, sorted; of a pattern, those with calls.
+func (l *ledger) toolsOf(names []string) []string {
+	if !slices.ContainsFunc(names, isPattern) {
+		return names
+	}
+	all := slices.DeleteFunc(slices.Clone(names), isPattern)
+	for tool := range l.open { // it has all that were called
+		if matchesAny(names, tool) {
+			all = append(all, tool)
 		}
 	}
 	slices.Sort(all)
@@ -248,37 +253,34 @@ const maxTried = 1000
 
 var errTooLong = &expression.Error{Exceeded: true, Message: "too many calls would have to be looked at"}
 
-// last returns the last call of a list that fits and began after an event.
-func (j *judgement) last(e *evidence, calls *list, after int, answer *found) *Made {
-	if calls == nil {
-		return nil
-	}
+// last returns where the last call of a list is that fits and began after an event, or -1.
+func (j *judgement) last(e *evidence, calls *list, after int, answer *found) int {
 	for i := len(calls.made) - 1; i >= 0; i-- {
 		made := calls.made[i]
 		switch {
 		case calls.began[i] <= after:
 			answer.nearly(made, "was before the last "+strings.Join(e.since, ", "))
-			return nil
+			return -1
 		case !j.recent(e, made):
 			answer.nearly(made, "is too long ago")
-			return nil
+			return -1
 		case e.fits == nil:
-			return made
+			return i
 		case len(calls.made)-i > maxTried:
 			answer.err, answer.broken = errTooLong, e.fits
-			return nil
+			return -1
 		}
 		fits, err := j.about(made, e.fits)
 		if err != nil {
 			answer.err, answer.broken = err, e.fits
-			return nil
+			return -1
 		}
 		if fits {
-			return made
+			return i
 		}
 		answer.nearly(made, gave(made.item["result"]))
 	}
-	return nil
+	return -1
 }
 
 // gave says what a call gave that does not fit. Of a list or a map a rule names parts

@@ -186,8 +186,8 @@ func (p *parser) evidence(e *evidence, value any, at string) {
 		p.Fail(at, "the name %s cannot be used in an expression: use letters, digits and _, and none of %s", strconv.Quote(fault.Cut(e.name, 60)), strings.Join(slices.Sorted(maps.Keys(reserved)), ", "))
 	}
 	shape := p.Object(value, at, evidenceKeys...)
-	e.path, e.last = at, strings.Join(p.tools(shape["last"], at+".last"), " ")
-	if !toolName().MatchString(e.last) || isPattern(e.last) {
+	e.path, e.last = at, p.tools(shape["last"], at+".last")
+	if len(e.last) == 0 {
 		p.Fail(at, "evidence needs last: the name of the tool whose call it is")
 	}
 	e.impliedBy, e.since = p.tools(shape["implied_by"], at+".implied_by"), p.tools(shape["since"], at+".since")

@@ -35,10 +35,10 @@ func New(files ...*File) *Set {
 	for _, file := range s.files {
 		for _, e := range file.evidence {
 			s.reaches(e.project, e.within)
-			for _, tool := range append([]string{e.last}, e.impliedBy...) {
+			for _, tool := range e.tools() {
 				s.index(tool, e.keys)
 			}
-			s.reads = slices.Concat(s.reads, []string{e.last}, e.impliedBy, e.since)
+			s.reads = slices.Concat(s.reads, e.tools(), e.since)
 		}
 		for _, rule := range file.Rules {
 			if rule.limit != nil {

@@ -37,7 +37,7 @@ func (s *Set) Traces(call Call) []Trace {
 			for _, each := range e.values {
 				inputs = append(inputs, plainInput(each)...)
 			}
-			for _, tool := range append([]string{e.last}, e.impliedBy...) {
+			for _, tool := range e.tools() {
 				all = append(all, traceOf(tool, of.member(e.keys, inputs)))
 			}
 			for _, tool := range e.since {

@@ -31,8 +31,8 @@ func (j *judgement) missing(f *found, name string, e *evidence) Part {
 		part.Text = f.lacks + " is not given"
 		return part
 	}
-	part.Text = "call " + e.last + " first"
-	next, secret := Suggestion{Tool: e.last, Input: map[string]any{}}, false
+	next, secret := Suggestion{Tool: j.own.called(e.last), Input: map[string]any{}}, e.only() == "" && len(e.keys) == 0
+	part.Text = "call " + next.Tool + " first"
 	for i, key := range e.keys {
 		next.Input[key] = f.values[i]
 		secret = secret || e.values[i].program != nil && j.tellsSecret(e.values[i].program.References())
@@ -44,6 +44,16 @@ func (j *judgement) missing(f *found, name string, e *evidence) Part {
 		part.Text += "; " + f.why
 	}
 	return part
+}
+
+// called returns which of some tools the session has called, else the first one.
+func (l *ledger) called(tools []string) string {
+	known := l.toolsOf(tools)
+	at := slices.IndexFunc(known, func(tool string) bool { return l.lists[listKey{tool: tool}] != nil })
+	if at < 0 {
+		return tools[0]
+	}
+	return known[at]
 }
 
 // String returns the call as a text: clock.now {}.

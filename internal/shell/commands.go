@@ -131,7 +131,9 @@ func (r *reader) statement(statement *syntax.Stmt, input string) {
 		case each.Op == syntax.WordHdoc, each.Op == syntax.RdrIn && len(each.Word.Parts) == 1 && isPrinted(each.Word.Parts[0]):
 			input += r.scope.literal(each.Word)
 		case each.Op == syntax.RdrIn:
-			input += r.files[path.Clean(r.scope.literal(each.Word))]
+			file := r.scope.literal(each.Word)
+			r.add([]string{"<", file})
+			input += r.files[path.Clean(file)]
 		case each.Op == syntax.RdrOut || each.Op == syntax.AppOut || each.Op == syntax.RdrClob:
 			file := path.Clean(r.scope.literal(each.Word))
 			r.files[file] += r.scope.printed([]*syntax.Stmt{statement}) + "\n"

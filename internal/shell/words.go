@@ -61,11 +61,7 @@ func (r *reader) command(words []string, input string, within bool) {
 	if slices.ContainsFunc(words, func(word string) bool { return nameOf(word) == "xargs" }) {
 		words = append(slices.Clip(words), strings.Fields(input)...)
 	}
-	name := nameOf(words[0])
-	if key := strings.Join(words, "\x00"); !r.seen[key] {
-		r.seen[key] = true
-		r.found, r.words = append(r.found, Command{name, words[1:]}), r.words+len(words)
-	}
+	name := r.add(words)
 	if r.function(words, input); !within {
 		r.script(words[0], "")
 	}
@@ -83,6 +79,16 @@ func (r *reader) command(words []string, input string, within bool) {
 			starts = starting().MatchString(word)
 		}
 	}
+}
+
+// add adds one command, once, and returns its name.
+func (r *reader) add(words []string) string {
+	name := nameOf(words[0])
+	if key := strings.Join(words, "\x00"); !r.seen[key] {
+		r.seen[key] = true
+		r.found, r.words = append(r.found, Command{name, words[1:]}), r.words+len(words)
+	}
+	return name
 }
 
 // function adds the commands of a function that is called; of one that calls itself, once.

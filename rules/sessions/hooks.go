@@ -81,7 +81,12 @@ func argumentsOf(e gate.Event) (map[string]any, error) {
 const ruled = "rule"
 
 func refusal(err error) gate.Decision {
-	return gate.Decision{Verdict: gate.Refuse, Reason: fault.From(err).Message(), Why: ruled}
+	failure := fault.From(err)
+	reason := failure.Message()
+	if failure.Code != fault.RuleRefused {
+		reason = string(failure.Code) + ": " + reason
+	}
+	return gate.Decision{Verdict: gate.Refuse, Reason: reason, Why: ruled}
 }
 
 func hookSession(e gate.Event) string { return "hook " + e.Client + " " + e.Session }

@@ -44,6 +44,9 @@ var signatures = map[string]signature{
 
 	"int": {nil, ofInt}, "float": {nil, ofNumber}, "string": {nil, ofText}, "type": {nil, typeOfValue},
 	"toJSON": {nil, ofText}, "fromJSON": {[]kinds{text}, anything},
+
+	"date": {[]kinds{text}, ofInt}, "days": {[]kinds{text | number}, ofNumber}, "seconds": {[]kinds{text | number}, ofInt},
+	"commands": {nil, listOf(&Type{kinds: object, openness: closed, origin: "a command", fields: map[string]*Type{"name": ofText, "args": texts, "flags": texts, "text": ofText}})},
 }
 
 // call returns what a function gives, and checks its arguments.

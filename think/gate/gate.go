@@ -6,6 +6,8 @@ package gate
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"savant/internal/jsonvalue"
 )
@@ -50,17 +52,36 @@ const (
 	Unknown   = "unknown"
 )
 
-// Outcome returns how a call ended, by the event after it.
+// Outcome returns how a call ended, by the event after it. One that was interrupted, or goes on in
+// the background, has no known end.
 func (e Event) Outcome() string {
 	value, _ := jsonvalue.DecodeStored(e.Output) // what is no JSON says nothing
 	result, _ := value.(map[string]any)
-	switch {
-	case e.Failed && result["is_interrupt"] == true:
+	goesOn := result["is_interrupt"] == true || result["interrupted"] == true || result["backgroundTaskId"] != nil
+	for name, value := range jsonvalue.Members(e.Input) {
+		goesOn = goesOn || string(value) == "true" && strings.HasSuffix(strings.ToLower(name), "background")
+	}
+	switch failed := e.Failed || failed(result); {
+	case goesOn && (e.Failed || !failed):
 		return Unknown
-	case e.Failed || result["isError"] == true || result["is_error"] == true:
+	case failed:
 		return Broke
 	}
 	return Succeeded
+}
+
+// failed reports whether a client's result says that the call failed.
+func failed(result map[string]any) bool {
+	for _, name := range []string{"resultType", "result_type"} {
+		if kind, is := result[name].(string); is && kind != "success" {
+			return true
+		}
+	}
+	parts, _ := result["output"].([]any)
+	cause, said := result["error"].(string)
+	_, described := result["error"].(map[string]any)
+	return described || said && cause != "" || result["isError"] == true || result["is_error"] == true || result["success"] == false ||
+		slices.ContainsFunc(parts, func(part any) bool { each, _ := part.(map[string]any); return each["success"] == false })
 }
 
 // Verdict is the decision on an event.
