@@ -66,6 +66,9 @@ func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, 
 		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8")
 	}
 	plain, marked := bytes.CutPrefix(text, bom)
+	if err := bounded(plain, format); err != nil {
+		return nil, err
+	}
 	for _, entry := range entries {
 		if entry.Keep && (removes || has(plain, entry.Path)) {
 			continue
@@ -79,6 +82,23 @@ func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, 
 		plain = append(bytes.Clone(bom), plain...)
 	}
 	return plain, nil
+}
+
+// maxDepth and maxNodes bound a text before it is read: the parser of JSON recurses until the
+// program is killed, and that of TOML compares each key with all others of its table.
+const (
+	maxDepth = 10_000
+	maxNodes = 30_000
+)
+
+func bounded(text []byte, format Format) error {
+	switch {
+	case format == TOML && nodesIn(text) > maxNodes:
+		return fault.New(fault.LimitExceeded, "the file has more than %d keys, tables and values and was not read", maxNodes)
+	case format != TOML && isDeep(text):
+		return fault.New(fault.LimitExceeded, "the file is nested deeper than %d and was not read", maxDepth)
+	}
+	return nil
 }
 
 // newline is the line end that the text uses.
@@ -112,8 +132,10 @@ func equal(one, other any) bool {
 func Get(text []byte, format Format, path []string) (any, bool, error) {
 	plain, _ := bytes.CutPrefix(text, bom)
 	var at any
-	var err error
+	err := bounded(plain, format)
 	switch {
+	case err != nil:
+		return nil, false, err
 	case format == TOML:
 		at, err = parseTOML(plain)
 	case !blank(plain):

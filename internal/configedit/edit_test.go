@@ -330,3 +330,28 @@ func FuzzSet(f *testing.F) {
 		require.NoError(t, err)
 	})
 }
+
+func TestWhatParsersCannotBearIsNotRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		format configedit.Format
+		text   string
+	}{
+		"a deep list":   {configedit.JSON, `{"a]": "\"]", "b": ` + strings.Repeat("[/*]*/ ", 10_001) + strings.Repeat("]", 10_001) + "}"},
+		"a deep start":  {configedit.JSON, strings.Repeat(`{"a":`, 10_001)},
+		"keys":          {configedit.TOML, strings.Repeat("\na = 1", 10_001)},
+		"inline tables": {configedit.TOML, "x = [" + strings.Repeat("{a = 1},", 10_001) + "]"},
+		"a long key":    {configedit.TOML, strings.Repeat("a.", 30_001) + "a = 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := configedit.Set([]byte(c.text), c.format, entries)
+			require.ErrorIs(t, err, fault.LimitExceeded)
+			_, err = configedit.Remove([]byte(c.text), c.format, entries)
+			require.ErrorIs(t, err, fault.LimitExceeded)
+			_, _, err = configedit.Get([]byte(c.text), c.format, []string{"x"})
+			require.ErrorIs(t, err, fault.LimitExceeded)
+		})
+	}
+	made, err := configedit.Set([]byte(`{"b": [`+strings.Repeat("[],", 20_000)+`"[[["]}`), configedit.JSON, entries)
+	require.NoError(t, err)
+	require.Contains(t, string(made), "savant")
+}

@@ -96,12 +96,39 @@ func skipExtra(text []byte, at int) int {
 			}
 			at += line
 		case bytes.HasPrefix(rest, []byte("/*")):
-			at += bytes.Index(rest, []byte("*/")) + 2
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return len(text)
+			}
+			at += end + 4
 		default:
 			return at
 		}
 	}
 	return at
+}
+
+// isDeep reports whether objects and arrays are nested deeper than maxDepth.
+func isDeep(text []byte) bool {
+	depth := 0
+	for at := skipExtra(text, 0); at < len(text); at = skipExtra(text, at+1) {
+		switch text[at] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		case '"':
+			for at++; at < len(text) && text[at] != '"'; at++ {
+				if text[at] == '\\' {
+					at++
+				}
+			}
+		}
+		if depth > maxDepth {
+			return true
+		}
+	}
+	return false
 }
 
 // lineIndent is the indentation of the line at an offset.

@@ -37,6 +37,23 @@ func parseTOML(text []byte) (map[string]any, error) {
 	return value, nil
 }
 
+// nodesIn counts keys, tables and values, hardly beyond maxNodes.
+func nodesIn(text []byte) (n int) {
+	var count func(*unstable.Node)
+	count = func(node *unstable.Node) {
+		n++
+		for below := node.Children(); below.Next() && n <= maxNodes; {
+			count(below.Node())
+		}
+	}
+	parser := unstable.Parser{}
+	parser.Reset(text)
+	for n <= maxNodes && parser.NextExpression() {
+		count(parser.Expression())
+	}
+	return n
+}
+
 // statement is a header, a key with its value, or a comment in lines of its own.
 type statement struct {
 	kind     unstable.Kind
