@@ -109,11 +109,19 @@ func (c Client) Undo(t Target) ([]Change, error) {
 			now.Gone = true
 			return now, nil
 		}
-		without, err := configedit.Remove(now.Before, w.format, w.entries)
+		var last []byte
+		if len(earlier) > 0 {
+			last = earlier[len(earlier)-1]
+		}
+		without, err := configedit.Remove(now.Before, w.format, w.entries, last)
 		if err != nil {
 			return now, refused(now.Path, err)
 		}
 		now.After = without
+		if len(earlier) == 0 && now.Changed() && slices.Contains([]string{"", "{}"}, string(bytes.TrimSpace(without))) {
+			now.Gone = true // a file that was there before a set-up has its bytes beside it
+			return now, nil
+		}
 		for _, saved := range slices.Backward(earlier) {
 			if made, err := configedit.Set(saved, w.format, w.entries); err == nil && bytes.Equal(made, now.Before) && !bytes.Equal(saved, now.Before) {
 				now.After = saved

@@ -5,8 +5,10 @@ package configedit
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"unicode/utf8"
 
 	"savant/fault"
@@ -43,25 +45,66 @@ var bom = []byte("\xef\xbb\xbf")
 // Set returns the text with every entry. It is idempotent. INVALID_PARAMS for a syntax
 // error, with the line, and for a different value on the path of an entry.
 func Set(text []byte, format Format, entries []Entry) ([]byte, error) {
-	return edited(text, format, entries, false)
+	edit := setJSON
+	if format == TOML {
+		edit = setTOML
+	}
+	return edited(text, format, entries, func(plain []byte, entry Entry) ([]byte, error) {
+		if entry.Keep && has(plain, entry.Path) {
+			return plain, nil
+		}
+		return edit(plain, entry)
+	})
 }
 
 // Remove returns the text without the entries, whatever their values, and without
-// objects and arrays that became empty. The errors are those of Set.
-func Remove(text []byte, format Format, entries []Entry) ([]byte, error) {
-	return edited(text, format, entries, true)
+// objects and arrays that became empty. What earlier, the text before Set, has of
+// these comes back or stays. The errors are those of Set.
+func Remove(text []byte, format Format, entries []Entry, earlier []byte) ([]byte, error) {
+	earlier, _ = bytes.CutPrefix(earlier, bom)
+	was, err := decoded(earlier, format)
+	if err != nil { // a damaged copy has nothing
+		earlier = nil
+	}
+	entries = slices.Clone(entries) // those that the file needs for the others come last
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(order(a), order(b)) })
+	return edited(text, format, entries, func(plain []byte, entry Entry) ([]byte, error) {
+		if format == TOML { // it has no Keep
+			return removeTOML(plain, entry, earlier)
+		}
+		now, err := decoded(plain, format)
+		if err != nil {
+			return nil, err
+		}
+		value, ok := valueAt(now, entry.Path)
+		old, had := valueAt(was, entry.Path)
+		switch {
+		case !ok && entry.Own == nil, entry.Keep && (had || fmt.Sprint(value) != fmt.Sprint(entry.Value) || needed(now, was, entries)):
+			return plain, nil
+		case had && entry.Own == nil:
+			return setJSON(plain, Entry{Path: entry.Path, Value: old})
+		}
+		return removeJSON(plain, entry, was)
+	})
 }
 
-func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, error) {
-	edit := setJSON
-	switch {
-	case format == TOML && removes:
-		edit = removeTOML
-	case format == TOML:
-		edit = setTOML
-	case removes:
-		edit = removeJSON
+func order(entry Entry) int {
+	if entry.Keep {
+		return 1
 	}
+	return 0
+}
+
+// needed reports whether somebody added something beside the entries since.
+func needed(now, was any, entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(entry Entry) bool {
+		value, ok := valueAt(now, entry.Path[:1])
+		old, _ := valueAt(was, entry.Path[:1])
+		return ok && !entry.Keep && !isEmpty(value) && !equal(value, old)
+	})
+}
+
+func edited(text []byte, format Format, entries []Entry, edit func([]byte, Entry) ([]byte, error)) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, fault.New(fault.InvalidParams, "the file is not UTF-8")
 	}
@@ -70,9 +113,6 @@ func edited(text []byte, format Format, entries []Entry, removes bool) ([]byte, 
 		return nil, err
 	}
 	for _, entry := range entries {
-		if entry.Keep && (removes || has(plain, entry.Path)) {
-			continue
-		}
 		var err error
 		if plain, err = edit(plain, entry); err != nil {
 			return nil, err
@@ -131,24 +171,35 @@ func equal(one, other any) bool {
 // Get returns the value at a path, and whether it exists. The errors are those of Set.
 func Get(text []byte, format Format, path []string) (any, bool, error) {
 	plain, _ := bytes.CutPrefix(text, bom)
-	var at any
-	err := bounded(plain, format)
-	switch {
-	case err != nil:
+	root, err := decoded(plain, format)
+	if err != nil {
 		return nil, false, err
+	}
+	value, ok := valueAt(root, path)
+	return value, ok, nil
+}
+
+// decoded is the value of a text, nil for one without any.
+func decoded(text []byte, format Format) (any, error) {
+	switch err := bounded(text, format); {
+	case err != nil:
+		return nil, err
 	case format == TOML:
-		at, err = parseTOML(plain)
-	case !blank(plain):
-		at, err = plainJSON(plain)
+		return parseTOML(text)
+	case blank(text):
+		return nil, nil
 	}
+	return plainJSON(text)
+}
+
+func valueAt(at any, path []string) (any, bool) {
 	for _, name := range path {
-		object, ok := at.(map[string]any)
+		object, _ := at.(map[string]any)
+		below, ok := object[name]
 		if !ok {
-			return nil, false, err
+			return nil, false
 		}
-		if at, ok = object[name]; !ok {
-			return nil, false, err
-		}
+		at = below
 	}
-	return at, err == nil, err
+	return at, true
 }

@@ -61,7 +61,7 @@ func TestAnEntryComesAndGoesWithoutATrace(t *testing.T) {
 			again, err := configedit.Set(made, configedit.JSON, entries)
 			require.NoError(t, err)
 			require.Equal(t, string(made), string(again), "the same twice changes nothing")
-			back, err := configedit.Remove(made, configedit.JSON, entries)
+			back, err := configedit.Remove(made, configedit.JSON, entries, nil)
 			require.NoError(t, err)
 			require.Equal(t, text, string(back))
 		})
@@ -77,7 +77,7 @@ func TestAChangedEntryIsReplacedInItsPlace(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(made), `"command": "/opt/savant"`)
 	require.NotContains(t, string(made), `"command": "/usr/bin/savant",`)
-	back, err := configedit.Remove(made, configedit.JSON, entries)
+	back, err := configedit.Remove(made, configedit.JSON, entries, nil)
 	require.NoError(t, err)
 	require.Equal(t, texts["comments"], string(back))
 }
@@ -106,21 +106,33 @@ func TestWhatCannotBeReadIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, fault.InvalidParams)
 }
 
-func TestWhatIsKeptIsSetOnceAndStays(t *testing.T) {
-	version := []configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}
-	for text, wanted := range map[string]string{"{}": "{\n  \"version\": 1\n}", `{"version": 2}`: `{"version": 2}`} {
-		made, err := configedit.Set([]byte(text), configedit.JSON, version)
-		require.NoError(t, err)
-		require.Equal(t, wanted, string(made))
-		back, err := configedit.Remove(made, configedit.JSON, version)
-		require.NoError(t, err)
-		require.Equal(t, wanted, string(back))
+func TestWhatIsKeptIsSetOnceAndStaysWhereItIsNeeded(t *testing.T) {
+	list := append([]configedit.Entry{{Path: []string{"version"}, Value: 1, Keep: true}}, entries[1])
+	for name, c := range map[string]struct{ earlier, more, left string }{
+		"ours alone":           {"{}", "", `{}`},
+		"another value":        {`{"version": 2}`, "", `{"version": 2}`},
+		"a value of the file":  {`{"version": 1}`, "", `{"version": 1}`},
+		"hooks added since":    {"{}", `"hooks": {"Stop": [1],`, `{"version": 1, "hooks": {"Stop": [1]}}`},
+		"hooks from before":    {`{"hooks": {"Stop": []}}`, "", `{"hooks": {"Stop": []}}`},
+		"something of another": {"{}", `"theme": 1, "hooks": {`, `{"theme": 1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, err := configedit.Set([]byte(c.earlier), configedit.JSON, list)
+			require.NoError(t, err)
+			require.Contains(t, string(made), `"version": `)
+			if c.more != "" {
+				made = []byte(strings.Replace(string(made), `"hooks": {`, c.more, 1))
+			}
+			back, err := configedit.Remove(made, configedit.JSON, list, []byte(c.earlier))
+			require.NoError(t, err)
+			require.JSONEq(t, c.left, string(back))
+		})
 	}
 }
 
 func TestNothingIsRemovedWhereNothingIs(t *testing.T) {
 	for _, text := range append([]string{"", `{"mcpServers": [], "hooks": {"PreToolUse": [{"command": "mine"}]}}`}, texts["comments"]) {
-		back, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+		back, err := configedit.Remove([]byte(text), configedit.JSON, entries, nil)
 		require.NoError(t, err)
 		require.Equal(t, text, string(back))
 	}
@@ -144,7 +156,7 @@ func TestATableComesAndGoes(t *testing.T) {
 			again, err := configedit.Set(made, configedit.TOML, list)
 			require.NoError(t, err)
 			require.Equal(t, string(made), string(again))
-			back, err := configedit.Remove(made, configedit.TOML, list)
+			back, err := configedit.Remove(made, configedit.TOML, list, nil)
 			require.NoError(t, err)
 			require.Equal(t, text, string(back))
 		})
@@ -192,7 +204,7 @@ func TestTablesInAnyOrder(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, string(made), string(again))
 				for _, each := range []string{text, string(made)} {
-					back, err := configedit.Remove([]byte(each), configedit.TOML, []configedit.Entry{table})
+					back, err := configedit.Remove([]byte(each), configedit.TOML, []configedit.Entry{table}, nil)
 					require.NoError(t, err)
 					require.NotContains(t, string(back), "savant")
 					require.Equal(t, strings.Count(text, "y = 1"), strings.Count(string(back), "y = 1"))
@@ -208,7 +220,7 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 	parent := "[mcp_servers]\n# none yet\n\n[other]\na = 1\n"
 	made, err := configedit.Set([]byte(parent), configedit.TOML, list)
 	require.NoError(t, err)
-	back, err := configedit.Remove(made, configedit.TOML, list)
+	back, err := configedit.Remove(made, configedit.TOML, list, nil)
 	require.NoError(t, err)
 	require.Equal(t, parent, string(back))
 
@@ -228,14 +240,14 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 	again, err := configedit.Set(made, configedit.TOML, []configedit.Entry{merging})
 	require.NoError(t, err)
 	require.Equal(t, string(made), string(again))
-	back, err = configedit.Remove(made, configedit.TOML, list)
+	back, err = configedit.Remove(made, configedit.TOML, list, nil)
 	require.NoError(t, err)
 	require.Equal(t, "[other]\na = 1\n", string(back))
 
 	said := "[mcp_servers.savant]\ncommand = \"old\"\n\n# about the next one\n\n# and more\n[other]\na = 1\n"
 	made, err = configedit.Set([]byte(said), configedit.TOML, list)
 	require.NoError(t, err)
-	back, err = configedit.Remove(made, configedit.TOML, list)
+	back, err = configedit.Remove(made, configedit.TOML, list, nil)
 	require.NoError(t, err)
 	require.Equal(t, "# about the next one\n\n# and more\n[other]\na = 1\n", string(back), "what a person wrote above their own table stays")
 
@@ -258,7 +270,7 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 // Two programs of Savant each set their hook up, and both are removed.
 func TestEveryOwnElementIsRemoved(t *testing.T) {
 	text := `{"hooks": {"PreToolUse": [{"command": "a/savant hook x"}, {"command": "mine"}, {"command": "b/savant hook x"}]}}`
-	made, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+	made, err := configedit.Remove([]byte(text), configedit.JSON, entries, nil)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"hooks": {"PreToolUse": [{"command": "mine"}]}}`, string(made))
 }
@@ -272,7 +284,7 @@ func TestACommentBeforeAnEntryEndsWithItsLine(t *testing.T) {
 		"{\"hooks\": {\"PreToolUse\": [{}, // mine\n  {\"command\": \"savant hook\"}]}}":                   "{\"hooks\": {\"PreToolUse\": [{} // mine\n  ]}}",
 		"{\n  \"mcpServers\": {\n    \"a\": {}, // a\n    \"savant\": {} // ours\n    , \"b\": {}\n  }\n}": "{\n  \"mcpServers\": {\n    \"a\": {}, // a\n     \"b\": {}\n  }\n}",
 	} {
-		made, err := configedit.Remove([]byte(text), configedit.JSON, entries)
+		made, err := configedit.Remove([]byte(text), configedit.JSON, entries, nil)
 		require.NoError(t, err, text)
 		require.Equal(t, want, string(made))
 	}
@@ -287,7 +299,7 @@ func TestAnyFileIsLeftAsItWas(t *testing.T) {
 		again, err := configedit.Set(made, configedit.JSON, entries)
 		require.NoError(t, err)
 		require.Equal(t, string(made), string(again))
-		back, err := configedit.Remove(made, configedit.JSON, entries)
+		back, err := configedit.Remove(made, configedit.JSON, entries, nil)
 		require.NoError(t, err, string(made))
 		require.Equal(t, text, string(back))
 	})
@@ -326,7 +338,7 @@ func FuzzSet(f *testing.F) {
 		again, err := configedit.Set(made, configedit.JSON, entries)
 		require.NoError(t, err)
 		require.Equal(t, string(made), string(again))
-		_, err = configedit.Remove(made, configedit.JSON, entries)
+		_, err = configedit.Remove(made, configedit.JSON, entries, nil)
 		require.NoError(t, err)
 	})
 }
@@ -345,7 +357,7 @@ func TestWhatParsersCannotBearIsNotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := configedit.Set([]byte(c.text), c.format, entries)
 			require.ErrorIs(t, err, fault.LimitExceeded)
-			_, err = configedit.Remove([]byte(c.text), c.format, entries)
+			_, err = configedit.Remove([]byte(c.text), c.format, entries, nil)
 			require.ErrorIs(t, err, fault.LimitExceeded)
 			_, _, err = configedit.Get([]byte(c.text), c.format, []string{"x"})
 			require.ErrorIs(t, err, fault.LimitExceeded)

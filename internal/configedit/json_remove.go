@@ -10,7 +10,7 @@ import (
 // maxOwn is how many elements of a list are removed: several set-ups may have added one each.
 const maxOwn = 100
 
-func removeJSON(text []byte, entry Entry) ([]byte, error) {
+func removeJSON(text []byte, entry Entry, was any) ([]byte, error) {
 	if blank(text) {
 		return text, nil
 	}
@@ -24,7 +24,7 @@ func removeJSON(text []byte, entry Entry) ([]byte, error) {
 			return text, err
 		}
 	}
-	if made, err = prune(made, entry.Path); err != nil {
+	if made, err = prune(made, entry.Path, was); err != nil {
 		return nil, err
 	}
 	after, err := plainJSON(made)
@@ -68,9 +68,12 @@ func removeItem(text []byte, entry Entry) (made []byte, removed bool, err error)
 	return cut(text, at, i), true, nil
 }
 
-// prune removes empty values on the path, from its end, except the root.
-func prune(text []byte, path []string) ([]byte, error) {
+// prune removes empty values on the path, from its end, except the root and what was there.
+func prune(text []byte, path []string, was any) ([]byte, error) {
 	for n := len(path); n > 0; n-- {
+		if _, ok := valueAt(was, path[:n]); ok {
+			return text, nil
+		}
 		root, err := parseJSON(text)
 		if err != nil {
 			return nil, err

@@ -257,14 +257,24 @@ func mergeTOML(text []byte, path []string, table Table) ([]byte, error) {
 
 func headerOf(path []string) string { return "[" + strings.Join(path, ".") + "]" }
 
-func removeTOML(text []byte, entry Entry) ([]byte, error) {
+func removeTOML(text []byte, entry Entry, earlier []byte) ([]byte, error) {
 	before, err := parseTOML(text)
 	if err != nil || tableAt(before, entry.Path) == nil {
 		return text, err
 	}
-	last := len(entry.Path) - 1
+	was, err := parseTOML(earlier)
+	if err != nil {
+		return nil, err
+	}
+	last, block, list := len(entry.Path)-1, "", statements(earlier)
 	delete(tableAt(before, entry.Path[:last]), entry.Path[last])
-	made := replaced(text, entry.Path, "")
+	if old := tableAt(was, entry.Path); old != nil {
+		addTables(before, entry.Path[:last])[entry.Path[last]] = old
+		for _, r := range runsOf(list, entry.Path) {
+			block += string(earlier[list[r.first].from:list[r.behind-1].to])
+		}
+	}
+	made := replaced(text, entry.Path, strings.ReplaceAll(block, "\r\n", "\n"))
 	after, err := parseTOML(made)
 	if err != nil {
 		return nil, err
