@@ -101,6 +101,25 @@ func TestAQuestionAtTheTerminalIsInterrupted(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(s.folder, "written"))
 }
 
+// TestAnInterruptedQuestionBeforeFilesIsANo: an interrupt is no fault of the program.
+func TestAnInterruptedQuestionBeforeFilesIsANo(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module x\n"), 0o600))
+	person, program := atTerminal(t)
+	command := exec.Command("savant", "init", "--path", folder)
+	var stderr bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = program, program, &stderr
+	require.NoError(t, command.Start())
+	t.Cleanup(func() { _ = command.Process.Kill() }) // where the test failed
+	readUntil(t, person, "Write it? [y/N] ")
+	require.NoError(t, command.Process.Signal(os.Interrupt))
+	require.Error(t, command.Wait())
+	require.Equal(t, exitInterrupted, command.ProcessState.ExitCode())
+	require.Equal(t, "savant: nothing was written\n", stderr.String())
+	require.NoFileExists(t, filepath.Join(folder, ".savant", "ci.yaml"))
+}
+
 // readUntil reads a terminal until it shows a text.
 func readUntil(t *testing.T, terminal *os.File, text string) string {
 	t.Helper()

@@ -136,11 +136,7 @@ func (p *Program) Agree(ctx context.Context, yes bool, question, others string) 
 	if !terminal.IsTerminal(p.Stdin) {
 		return UsageError("nobody can be asked here, so nothing was written; --yes writes without asking" + others)
 	}
-	agreed, err := terminal.Confirm(ctx, p.Stdin, p.Stdout, question)
-	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
-		return err
-	}
-	if !agreed {
+	if agreed, _ := terminal.Confirm(ctx, p.Stdin, p.Stdout, question); !agreed { // an interrupt is a no
 		fmt.Fprintln(p.Stderr, "savant: nothing was written")
 		return StatusError(ExitFailed)
 	}

@@ -5,7 +5,6 @@ package clients
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -260,11 +259,7 @@ func (s *setup) lasting(ctx context.Context, t clientsetup.Target) (string, erro
 	if s.yes || !terminal.IsTerminal(s.Stdin) {
 		return "", refused
 	}
-	yes, err := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, copied))
-	if err != nil && !errors.Is(err, terminal.ErrNoAnswer) {
-		return "", err
-	}
-	if !yes {
+	if yes, _ := terminal.Confirm(ctx, s.Stdin, s.Stdout, fmt.Sprintf("This program lies in %s. Copy it to %s, and set that up?", why, copied)); !yes {
 		return "", refused
 	}
 	return copied, install(t.Program, copied)
