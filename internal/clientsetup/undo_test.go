@@ -60,7 +60,9 @@ func undoAfter(t *testing.T, client clientsetup.Client, name, text string, edit 
 		require.NoError(t, json.Unmarshal(standard, &value))
 		return value
 	}
-	shared := func(path string) bool { return strings.HasSuffix(path, ".json") && !strings.Contains(path, "hooks/savant") }
+	shared := func(path string) bool {
+		return strings.HasSuffix(path, ".json") && !strings.Contains(path, "hooks/savant")
+	}
 	changes, err := client.Setup(target)
 	require.NoError(t, err)
 	for _, change := range changes {
