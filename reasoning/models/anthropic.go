@@ -9,7 +9,6 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"savant/fault"
 	"savant/reasoning"
 )
 
@@ -95,7 +94,7 @@ func (a *anthropicAnswer) take(part []byte) error {
 		a.stop(event.Get("stop_reason").Str)
 		a.end()
 	}
-	return a.refusalError()
+	return nil
 }
 
 // begin begins a block. A streamed tool use starts with an empty placeholder input,
@@ -151,14 +150,6 @@ func (a *anthropicAnswer) end() {
 		}
 	}
 	a.text.WriteString(cmp.Or(strings.TrimSpace(answered.String()), written.String()))
-}
-
-// refusalError is the error of a refusal, even after some text.
-func (a *anthropicAnswer) refusalError() error {
-	if a.ended && a.refusal.Len() > 0 {
-		return fault.New(fault.ReasoningUnavailable, "the model refused: %s", a.refusal.String())
-	}
-	return nil
 }
 
 // Window reads max_input_tokens of GET /v1/models/MODEL.

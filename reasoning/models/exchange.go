@@ -145,7 +145,7 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 		return made.reply, s.failed("answered HTTP 202 without an answer")
 	case err != nil:
 		return made.reply, markTemporary(tooLong(err))
-	case made.refusal.Len() > 0 && made.text.Len() == 0:
+	case made.refusal.Len() > 0: // even after some text
 		return made.reply, s.failed("refused: " + made.refusal.String())
 	}
 	return made.answer(), nil
