@@ -142,3 +142,18 @@ func TestOnlyATerminalShowsHowFarLongWorkIs(t *testing.T) {
 		})
 	}
 }
+
+// TestADumbTerminalGetsPlainLines: it shows what it cannot do as letters.
+func TestADumbTerminalGetsPlainLines(t *testing.T) {
+	t.Parallel()
+	s := longWork(t)
+	s.enough(t)
+	person, program := atTerminal(t)
+	command := exec.Command("savant", "workflows", "run", "dig")
+	command.Env, command.Stderr = append(s.environment, "TERM=dumb"), program
+	require.NoError(t, command.Start())
+	shown := readUntil(t, person, "run ") // what ends it
+	require.NoError(t, command.Wait())
+	require.Contains(t, shown, "done    go ci.run")
+	require.NotContains(t, shown, "\x1b")
+}

@@ -69,7 +69,7 @@ func (p *program) listRuns(ctx context.Context, a *app.App, want listed) error {
 	}
 	runs, more := []app.Run{}, 0
 	var statuses, workflows []string // of all runs
-	tell, end := terminal.ProgressOf(p.Stderr, "runs")
+	tell, end := terminal.ProgressOf(p.Stderr, p.Variable, "runs")
 	for i, each := range all {
 		at, _ := time.Parse(time.RFC3339Nano, each.Updated)
 		workflows = append(workflows, cmp.Or(each.Workflow, string(app.OfAgent)))

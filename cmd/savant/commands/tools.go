@@ -88,7 +88,7 @@ func (p *program) call(ctx context.Context, a *app.App, tool string, args json.R
 				hidden.Name, engines.EngineOf(hidden.Name), cli.ErrNotPublished, settings.EnvServices, strings.Join(p.Settings.Services, ", "))
 		}
 	}
-	tell, end := terminal.ProgressOf(p.Stderr, tool)
+	tell, end := terminal.ProgressOf(p.Stderr, p.Variable, tool)
 	result, err := published.Invoke(ctx, engines.Call{Caller: engines.Caller{Identity: engines.Identity{ID: "command", Name: "local"}, Progress: tell}}, tool, args)
 	end()
 	if err != nil && result.Receipt != "" {

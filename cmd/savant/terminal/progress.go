@@ -74,11 +74,11 @@ func Elapsed(out io.Writer, doing string, took time.Duration, reached string) st
 	return ClearLine + line
 }
 
-// ProgressOf returns a function that tells how far a call is. At a terminal that is a
+// ProgressOf returns a function that tells how far a call is. At a terminal that can do it, that is a
 // temporary last line, with the call's duration, until end is called; elsewhere it is a
 // line now and then.
-func ProgressOf(out io.Writer, call string) (tell func(done, total float64, message string), end func()) {
-	if !IsTerminal(out) {
+func ProgressOf(out io.Writer, variable func(string) (string, bool), call string) (tell func(done, total float64, message string), end func()) {
+	if !Rewrites(out, variable) {
 		return progress(out, time.Now), func() {}
 	}
 	var mu sync.Mutex // guards reached

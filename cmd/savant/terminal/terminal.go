@@ -25,8 +25,13 @@ func IsTerminal(stream any) bool {
 // Coloured reports whether a stream gets colours. variable looks up the environment.
 func Coloured(stream any, variable func(string) (string, bool)) bool {
 	plain, set := variable("NO_COLOR")
+	return Rewrites(stream, variable) && (!set || plain == "")
+}
+
+// Rewrites reports whether a stream is a terminal that can clear its last line.
+func Rewrites(stream any, variable func(string) (string, bool)) bool {
 	kind, _ := variable("TERM")
-	return IsTerminal(stream) && (!set || plain == "") && kind != "dumb"
+	return IsTerminal(stream) && kind != "dumb"
 }
 
 // ErrNoAnswer is returned by Lines.Ask if nothing was typed.

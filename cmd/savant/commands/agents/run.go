@@ -155,7 +155,7 @@ func (p *program) runAgent(ctx context.Context, a *app.App, want runFlags, shown
 		run.Cancel()
 	})
 	defer stop()
-	if terminal.IsTerminal(p.Stderr) && !want.quiet && want.outputFormat != outputStream {
+	if terminal.Rewrites(p.Stderr, p.Variable) && !want.quiet && want.outputFormat != outputStream {
 		defer terminal.EverySecond(func() { shown.tick(time.Now()) })()
 	}
 	report := run.Wait(context.Background(), nil) // when cancelled it ends soon and keeps its results

@@ -63,7 +63,7 @@ func (p *program) checkRuns(ctx context.Context, a *app.App, workflow string, ar
 		return err
 	}
 	out := checkReport{Damaged: []checkedRun{}}
-	tell, end := terminal.ProgressOf(p.Stderr, "check")
+	tell, end := terminal.ProgressOf(p.Stderr, p.Variable, "check")
 	defer end()
 	for i, key := range keys {
 		tell(float64(i), float64(len(keys)), "checking runs")

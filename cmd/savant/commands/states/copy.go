@@ -64,7 +64,7 @@ func (p *program) copyRuns(command *cobra.Command, a *app.App, from, to string, 
 	if err != nil {
 		return err
 	}
-	tell, end := terminal.ProgressOf(p.Stderr, "copy")
+	tell, end := terminal.ProgressOf(p.Stderr, p.Variable, "copy")
 	if terminal.IsTerminal(p.Stderr) {
 		in.Progress = tell
 	}

@@ -49,7 +49,7 @@ func (p *program) statePruneCommand() *cobra.Command {
 						in.Driven = append(in.Driven, each.Key())
 					}
 				}
-				tell, end := terminal.ProgressOf(p.Stderr, "prune")
+				tell, end := terminal.ProgressOf(p.Stderr, p.Variable, "prune")
 				if terminal.IsTerminal(p.Stderr) {
 					in.Progress = tell
 				}

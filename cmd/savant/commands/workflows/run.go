@@ -291,7 +291,7 @@ func printPending(out io.Writer, outcome *workflow.Outcome) {
 // summary, which a model may have written.
 func PrintEnd(p *cli.Program, outcome *workflow.Outcome) {
 	out := p.Stderr
-	if terminal.IsTerminal(out) {
+	if terminal.Rewrites(out, p.Variable) {
 		fmt.Fprint(out, terminal.ClearLine)
 	}
 	if outcome.RunID == "" {

@@ -42,7 +42,7 @@ type underway struct {
 // showSteps registers callbacks that show the steps of driven runs and their models'
 // text. It must be called before the program is opened.
 func (p *program) showSteps() *stepLines {
-	lines := &stepLines{out: p.Stderr, onTerminal: terminal.IsTerminal(p.Stderr), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
+	lines := &stepLines{out: p.Stderr, onTerminal: terminal.Rewrites(p.Stderr, p.Variable), coloured: terminal.Coloured(p.Stderr, p.Variable), now: time.Now}
 	p.Open.StepDisplay, p.Open.LogLines = lines, logLines{lines}
 	return lines
 }
