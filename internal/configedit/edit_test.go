@@ -268,6 +268,25 @@ func TestTablesAsClientsWriteThem(t *testing.T) {
 }
 
 // Two programs of Savant each set their hook up, and both are removed.
+func TestATableGoesAfterAnEdit(t *testing.T) {
+	for name, c := range map[string]struct{ earlier, old, new, left string }{
+		"a line with another end": {"a = 1\r\n[o]\r\nb = 1\r\n", "a = 1", "top = 1\na = 1", "top = 1\na = 1\r\n[o]\r\nb = 1\r\n"},
+		"no empty line":           {"a = 1\n", "\n\n", "\n", "a = 1\n"},
+		"a key at the top":        {"", "[", "a = 1\n[", "a = 1\n"},
+		"switched off before": {"[mcp_servers.savant] # mine\r\nenabled = false\r\n[mcp_servers.savant.env]\r\nK = 'v'\r\n", "[", "a = 1\r\n[",
+			"a = 1\r\n[mcp_servers.savant] # mine\r\nenabled = false\r\n[mcp_servers.savant.env]\r\nK = 'v'\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made, err := configedit.Set([]byte(c.earlier), configedit.TOML, []configedit.Entry{table})
+			require.NoError(t, err)
+			edited := strings.Replace(string(made), c.old, c.new, 1)
+			back, err := configedit.Remove([]byte(edited), configedit.TOML, []configedit.Entry{table}, []byte(c.earlier))
+			require.NoError(t, err)
+			require.Equal(t, c.left, string(back))
+		})
+	}
+}
+
 func TestEveryOwnElementIsRemoved(t *testing.T) {
 	text := `{"hooks": {"PreToolUse": [{"command": "a/savant hook x"}, {"command": "mine"}, {"command": "b/savant hook x"}]}}`
 	made, err := configedit.Remove([]byte(text), configedit.JSON, entries, nil)

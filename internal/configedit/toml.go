@@ -175,7 +175,10 @@ func replaced(text []byte, path []string, block string) []byte {
 		case i == home:
 			made = splice(made, from, list[r.behind-1].to, block)
 		case to == len(text): // also the empty line that Set added before it
-			made = splice(made, len(bytes.TrimSuffix(text[:from], []byte(nl))), to, "")
+			if above := bytes.TrimSuffix(bytes.TrimSuffix(text[:from], []byte("\n")), []byte("\r")); len(above) == 0 || bytes.HasSuffix(above, []byte("\n")) {
+				from = len(above)
+			}
+			made = splice(made, from, to, "")
 		default:
 			made = splice(made, from, to, "")
 		}
