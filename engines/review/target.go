@@ -31,7 +31,7 @@ type word struct {
 }
 
 var (
-	quotation = pattern.Lazy("(?:^|[\\s(])(?:\"[^\\s\"]+\"|`[^\\s`]+`|'[^\\s']+'|“[^\\s”]+”|‘[^\\s’]+’|«[^\\s»]+»)")
+	quotation = pattern.Lazy("(?:^|[\\s(])(?:(?i:branch|tag)\\s+(?:\"[^\"\n]+\"|“[^”\n]+”)|\"[^\\s\"]+\"|`[^\\s`]+`|'[^\\s']+'|“[^\\s”]+”|‘[^\\s’]+’|«[^\\s»]+»)")
 	// workingTree is how people call what they have not committed, but not "the code branch".
 	workingTree = pattern.Lazy(`(?i)\b(?:my|our|this|these|the|local|uncommitted|unstaged|staged|working)\s+` +
 		`(?:(?:local|uncommitted|unstaged|staged|latest|last|current|recent|own|new|working)\s+)*(?:changes?|code|diff|work|edits|tree|copy)(\s+(?:branch|tag)\b|[.,;:!?)]*(?:\s|$))`)
@@ -80,7 +80,7 @@ const maxWords = 200
 // Beside the working tree (tree) only marked words are, and branches behind "on".
 func parseWords(text string, tree bool) (found []word) {
 	text = quotation().ReplaceAllStringFunc(text, func(match string) string {
-		name := []rune(strings.TrimLeft(match, "( \t\r\n"))
+		name := []rune(match[strings.IndexAny(match, "\"`'“‘«"):])
 		// The marks may be a part of the name.
 		found = append(found, word{forms: append([]string{string(name)}, formsOf(string(name[1:len(name)-1]))...), firm: true, called: true})
 		return " "

@@ -117,6 +117,7 @@ func TestWhatASentenceNames(t *testing.T) {
 		"review nowhere-else on feature":         `commit of this repository, got "nowhere-else"`,
 		"review branch nowhere of feature":       `commit of this repository, got "nowhere"`,
 		`review "nowhere" and feature`:           `commit of this repository, got "nowhere"`,
+		`review branch "changes of feature"`:     `commit of this repository, got "changes of feature"`,
 		"review fix/8 and fix/9":                 "fix/8, fix/9",
 		"review my changes of branch nowhere":    `commit of this repository, got "nowhere"`,
 		"review feature and depth":               "several fit: feature, depth",
