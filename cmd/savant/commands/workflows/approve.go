@@ -57,7 +57,7 @@ func ApproveCommand(shared *cli.Program) *cobra.Command {
 
 func (p *program) approve(ctx context.Context, a *app.App, said approval) error {
 	if !terminal.IsTerminal(p.Stdin) {
-		return fault.New(fault.ApprovalRequired, "only a person can answer: run savant approve at a terminal")
+		return fault.New(fault.ApprovalRequired, "only a person can answer, at a terminal: savant approve %s", strings.TrimSpace(said.run+" "+said.step))
 	}
 	if said.revoke {
 		return p.revoke(ctx, a, said)
