@@ -5,7 +5,6 @@ package configedit
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,8 +32,8 @@ type Entry struct {
 	// Own is nil if Path names the entry itself. Otherwise Path names an array, and Own
 	// identifies the entry among its elements.
 	Own func(element any) bool
-	// Keep is for members that the file needs anyway, such as its version: a missing one
-	// is set, an existing one is never replaced or removed.
+	// Keep is for members that the file needs for the entries behind it, such as its version: a
+	// missing one is set, an existing one is never replaced, and removed only if Set added it.
 	Keep bool
 	// Merge: members of an existing object that Value does not name stay.
 	Merge bool
@@ -66,8 +65,8 @@ func Remove(text []byte, format Format, entries []Entry, earlier []byte) ([]byte
 	if err != nil { // a damaged copy has nothing
 		earlier = nil
 	}
-	entries = slices.Clone(entries) // those that the file needs for the others come last
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(order(a), order(b)) })
+	entries = slices.Clone(entries) // the last one first, so that members with Keep, which stand before the others, see them gone
+	slices.Reverse(entries)
 	return edited(text, format, entries, func(plain []byte, entry Entry) ([]byte, error) {
 		if format == TOML { // it has no Keep
 			return removeTOML(plain, entry, earlier)
@@ -86,13 +85,6 @@ func Remove(text []byte, format Format, entries []Entry, earlier []byte) ([]byte
 		}
 		return removeJSON(plain, entry, was)
 	})
-}
-
-func order(entry Entry) int {
-	if entry.Keep {
-		return 1
-	}
-	return 0
 }
 
 // needed reports whether somebody added something beside the entries since.

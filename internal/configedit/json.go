@@ -106,12 +106,9 @@ func find(text []byte, root hujson.Value, path []string) (at hujson.Value, missi
 
 // has reports whether a value exists at the path.
 func has(text []byte, path []string) bool {
-	root, err := hujson.Parse(withNewline(text))
-	if err != nil {
-		return false
-	}
-	_, missing, err := find(text, root, path)
-	return err == nil && len(missing) == 0
+	root, err := decoded(text, JSON)
+	_, ok := valueAt(root, path)
+	return err == nil && ok
 }
 
 func misplaced(text []byte, at hujson.Value, path []string, wanted string) error {

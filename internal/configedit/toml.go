@@ -337,14 +337,9 @@ func quote(text string) string {
 
 // tableAt returns the table at a path, or nil.
 func tableAt(at map[string]any, path []string) map[string]any {
-	for _, name := range path {
-		below, ok := at[name].(map[string]any)
-		if !ok {
-			return nil
-		}
-		at = below
-	}
-	return at
+	value, _ := valueAt(at, path)
+	table, _ := value.(map[string]any)
+	return table
 }
 
 // addTables returns the table at a path; it adds the tables that are missing.
