@@ -51,11 +51,9 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	workflow := in.Workflow
-	in.Workflow, in.RunID = meant.key.Workflow, meant.key.Run
-	replied, err := e.next(ctx, in)
+	replied, err := e.next(ctx, meant.key, in)
 	if err != nil && meant.ended { // it is no repeated answer
-		return nil, e.ownsNone(ctx, in.Caller, workflow)
+		return nil, e.ownsNone(ctx, in.Caller, in.Workflow)
 	}
 	if err != nil {
 		return nil, withRunID(meant.id(), err)
@@ -75,8 +73,7 @@ func (e *Engine) lastReply(ctx context.Context, in NextInput, ended state.Key) *
 	if ended == (state.Key{}) || len(in.ResultSnapshot) == 0 && in.ResultRef == "" {
 		return nil
 	}
-	in.Workflow, in.RunID = ended.Workflow, ended.Run
-	replied, err := e.next(ctx, in)
+	replied, err := e.next(ctx, ended, in)
 	if err != nil || replied.Reply == nil || !replied.Reply.Done {
 		return nil
 	}
@@ -84,9 +81,9 @@ func (e *Engine) lastReply(ctx context.Context, in NextInput, ended state.Key) *
 	return replied.Reply
 }
 
-// next takes a result in whichever way it was sent.
-func (e *Engine) next(ctx context.Context, in NextInput) (replied eventResult, err error) {
-	l, err := e.open(ctx, in.Workflow, in.RunID)
+// next takes a result of a run in whichever way it was sent.
+func (e *Engine) next(ctx context.Context, run state.Key, in NextInput) (replied eventResult, err error) {
+	l, err := e.openAt(ctx, run)
 	if err != nil {
 		return eventResult{}, err
 	}
@@ -132,7 +129,7 @@ func (e *Engine) Waits(ctx context.Context, in NextInput, refused error) error {
 	if err != nil || meant.ended {
 		return refused
 	}
-	l, err := e.open(ctx, meant.key.Workflow, meant.key.Run)
+	l, err := e.openAt(ctx, meant.key)
 	if err != nil {
 		return refused
 	}
