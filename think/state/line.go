@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,12 @@ const (
 	lineEnd   = `"}`
 )
 
+// The data of a record, and none. No text before it has this: quotes in texts are escaped.
+const (
+	dataField = `,"data":`
+	noData    = dataField + "null"
+)
+
 const hashLength = 2 * sha256.Size // in hexadecimal digits
 
 // encode returns a record as its line has it, and the line without its newline. The hash covers
@@ -31,17 +38,20 @@ func encode(record Record) (Record, []byte, error) {
 	if err != nil {
 		return Record{}, nil, err
 	}
-	record.Data, record.Hash = compact, ""
+	record.Data, record.Hash = nil, ""
 	text, err := jsonvalue.Encode(record)
 	if err != nil {
 		return Record{}, nil, err
 	}
-	body, ok := bytes.CutSuffix(text, []byte(hashField+lineEnd))
-	if !ok {
+	// The data is put in as it is: encoding it within the record would read it once more.
+	before, after, ok := bytes.Cut(text, []byte(noData))
+	after, ended := bytes.CutSuffix(after, []byte(hashField+lineEnd))
+	if !ok || !ended {
 		return Record{}, nil, errors.New("a record does not end in its hash")
 	}
-	record.Hash = digestOf(body, "}")
-	return record, append(body, hashField+record.Hash+lineEnd...), nil
+	line := slices.Concat(before, []byte(dataField), compact, after)
+	record.Data, record.Hash = compact, digestOf(line, "}")
+	return record, append(line, hashField+record.Hash+lineEnd...), nil
 }
 
 // ReadLine returns the record of a line, without its newline, verified as the one of

@@ -63,5 +63,5 @@ func withSuffix(names []string, suffix string) []string {
 // temporary file.
 func cutSuffix(name, suffix string) (string, bool) {
 	base, ok := strings.CutSuffix(name, suffix)
-	return base, ok && namePattern().MatchString(base)
+	return base, ok && isName(base)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"savant/fault"
-	"savant/internal/pattern"
 )
 
 // Format is the version of the file formats this package writes. A newer one
@@ -24,8 +23,6 @@ type Key struct{ Workflow, Run string }
 // String returns "workflow/run", for messages.
 func (k Key) String() string { return k.Workflow + "/" + k.Run }
 
-var namePattern = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
-
 // Validate returns INVALID_PARAMS unless both names are safe as file names: 1
 // to 128 of A-Z a-z 0-9 _ . - with a letter or digit first, and no ending that
 // the store gives to its own files.
@@ -36,8 +33,22 @@ func (k Key) Validate() error {
 	return validateName("run_id", k.Run)
 }
 
+// isName reports whether a text is 1 to 128 of A-Z a-z 0-9 _ . - with a letter or digit
+// first. Every step asks it several times.
+func isName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case i > 0 && (c == '_' || c == '.' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return text != "" && len(text) <= 128
+}
+
 func validateName(what, name string) error {
-	if !namePattern().MatchString(name) {
+	if !isName(name) {
 		return fault.New(fault.InvalidParams,
 			"%s %q: use 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first", what, fault.Cut(name, 200))
 	}
