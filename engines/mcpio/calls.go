@@ -18,12 +18,10 @@ import (
 type call struct {
 	*request
 	target engines.Target
-	// page is the tool of Options.Apps with that name, for clients that show pages.
-	page  engines.Target
-	args  json.RawMessage
-	key   string // see engines.Target.OrderKey
-	turn  *turn
-	pacer *pacer
+	args   json.RawMessage
+	key    string // see engines.Target.OrderKey
+	turn   *turn
+	pacer  *pacer
 	// started is when the call left the queue.
 	started time.Time
 	code    fault.Code
@@ -40,9 +38,6 @@ func (c *connection) startCall(ctx context.Context, r *request, to deliver) {
 	asked := &call{request: r, target: c.server.options.Registry.Target(name), args: r.params.Arguments}
 	if kind := jsonrpc.Kind(asked.args); kind == "" || kind == "null" {
 		asked.args = json.RawMessage("{}")
-	}
-	if apps := c.server.options.Apps; apps != nil {
-		asked.page = apps.Tools().Target(name)
 	}
 	asked.key = asked.target.OrderKey(asked.args)
 	var joined bool
@@ -74,8 +69,11 @@ func (c *connection) runCall(ctx context.Context, asked *call, to deliver) {
 	asked.pacer = newPacer(asked.params.Meta, asked.Send)
 	traced, end := c.traced(ctx, asked)
 	answer := asked.readEra()
-	if asked.page.Exists() && asked.canShowApps() {
-		asked.target = asked.page
+	if asked.canShowApps() {
+		name, _ := textOf(asked.params.Name)
+		if page := c.server.options.Apps.Tools().Target(name); page.Exists() {
+			asked.target = page
+		}
 	}
 	if answer == nil && asked.target.TasksOnly() && asked.lacksTasks() {
 		answer = asked.failed()

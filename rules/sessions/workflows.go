@@ -160,6 +160,9 @@ const maxWorkflows = 100
 
 // take makes the rules of workflows hold beside those of the folder.
 func (k *Keeper) take(found []think.Ruling) error {
+	if len(found) == 0 {
+		return nil
+	}
 	before, all := k.workflows, maps.Clone(k.workflows)
 	if len(all) > maxWorkflows {
 		clear(all)
