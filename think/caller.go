@@ -140,9 +140,10 @@ type target struct {
 	implied bool
 	// ended: it is the caller's last run, and none of the caller's runs is open.
 	ended bool
-	// before is the caller's last run, where that has ended and others are open; also
-	// beside an error. A lost reply may have been its last.
+	// before is the caller's last run, where that has ended, and open are those of its
+	// runs that have not; also beside an error. A lost reply may have been its last.
 	before state.Key
+	open   []state.Info
 }
 
 // id is the id of an implied run, "" where the call named it.
@@ -172,22 +173,20 @@ func (e *Engine) targetOf(ctx context.Context, caller Caller, workflow, run stri
 	owned := func(info state.Info) bool { return slices.Contains(own, info.Key()) }
 	mine := slices.DeleteFunc(slices.Clone(open), func(info state.Info) bool { return !owned(info) })
 	var before state.Key
-	for _, key := range own {
-		if at := slices.IndexFunc(all, func(info state.Info) bool { return info.Key() == key }); at >= 0 {
-			if !isOpen(all[at].Status) {
-				before = key
-			}
-			break
-		}
+	last := slices.IndexFunc(own, func(key state.Key) bool {
+		return slices.ContainsFunc(all, func(info state.Info) bool { return info.Key() == key })
+	})
+	if last >= 0 && !slices.ContainsFunc(mine, func(info state.Info) bool { return info.Key() == own[last] }) {
+		before = own[last]
 	}
 	switch {
 	case len(mine) == 1:
 		e.callers.note(caller, mine[0].Key()) // a session's run is its connection's too
-		return target{key: mine[0].Key(), implied: true, before: before}, nil
+		return target{key: mine[0].Key(), implied: true, before: before, open: mine}, nil
 	case len(mine) == 0 && before != state.Key{}:
 		return target{key: before, implied: true, ended: true}, nil
 	}
-	return target{before: before}, e.unnamed(ctx, workflow, own, all, open)
+	return target{before: before, open: mine}, e.unnamed(ctx, workflow, own, all, open)
 }
 
 // runsOf returns the runs that are a caller's own, its last first.

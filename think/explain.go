@@ -156,6 +156,8 @@ type waitingStep struct {
 	// Agreed names those who agreed already, and Due is remind or escalate, see Pending.
 	Agreed []string `json:"agreed,omitempty"`
 	Due    string   `json:"due,omitempty"`
+
+	unknown bool // whether its last call had an effect
 }
 
 type comingStep struct {
@@ -220,7 +222,11 @@ func (x *RunExplanation) add(line flow.Line) {
 		}
 	case flow.Skipped:
 		if x.keep(len(x.Skipped)) {
-			x.Skipped = append(x.Skipped, skippedStep{line.ID, line.Cause, whySkipped(line)})
+			why := Cause(line.Cause)
+			if line.Cause == "when" {
+				why += ": " + line.When
+			}
+			x.Skipped = append(x.Skipped, skippedStep{line.ID, line.Cause, why})
 		}
 	case flow.Failed:
 		step := failedStep{StepID: line.ID, Attempts: line.Attempt, inner: strings.HasPrefix(line.Call, "flow.")}
@@ -245,9 +251,9 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 	if !x.keep(len(x.Waiting)) {
 		return
 	}
-	step := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt}
+	step := waitingStep{StepID: next.StepID, Call: next.Call, For: "tool", Attempt: next.Attempt, unknown: next.Outcome != ""}
 	switch {
-	case next.Shown != "" || next.Outcome != "" && next.Witness == "required":
+	case next.NeedsPerson():
 		step.For = "person"
 	case next.Call == flow.CallGenerate:
 		step.For = "model"
@@ -257,14 +263,6 @@ func (x *RunExplanation) wait(e *Engine, l *live, next flow.Instruction) {
 		step.Since, step.Due = age(e.Now().Sub(at)), next.Approval.Due(e.Now().Sub(at).Milliseconds())
 	}
 	x.Waiting = append(x.Waiting, step)
-}
-
-// whySkipped explains a cause in words, with the condition.
-func whySkipped(line flow.Line) string {
-	if line.Cause == "when" {
-		return Cause(line.Cause) + ": " + line.When
-	}
-	return Cause(line.Cause)
 }
 
 // causes are the causes of skips in words; %s is what the cause names.
@@ -289,38 +287,15 @@ func Cause(cause string) string {
 func (x *RunExplanation) read(now flow.Outcome) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Run %s of workflow %s is %s (version %d).\n", x.RunID, x.Workflow, x.Status, x.Version)
-	list := func(title string, lines []string) {
-		if len(lines) > 0 {
-			fmt.Fprintf(&text, "%s:\n- %s\n", title, strings.Join(lines, "\n- "))
-		}
-	}
-	var skipped, failed, waiting, next []string
-	for _, each := range x.Skipped {
-		skipped = append(skipped, each.StepID+": "+each.Why)
-	}
-	for _, each := range x.Failed {
-		failed = append(failed, strings.TrimSuffix(each.StepID+": "+string(each.Code)+": "+each.Details, ": "))
-	}
-	for _, each := range x.Waiting {
-		line := each.StepID + " waits for a " + each.For + ": " + each.Call
-		if each.Attempt > 1 {
-			line += fmt.Sprintf(", attempt %d", each.Attempt)
-		}
-		if each.Since != "" {
-			line += ", issued " + each.Since + " ago"
-		}
-		waiting = append(waiting, line)
-	}
-	for _, each := range x.Next {
-		next = append(next, each.line())
-	}
 	if len(x.Done) > 0 {
 		fmt.Fprintf(&text, "Done: %s.\n", strings.Join(x.Done, ", "))
 	}
-	list("Skipped", skipped)
-	list("Failed", failed)
-	list("Waiting", waiting)
-	list("Next", next)
+	list(&text, "Skipped", x.Skipped, func(each skippedStep) string { return each.StepID + ": " + each.Why })
+	list(&text, "Failed", x.Failed, func(each failedStep) string {
+		return strings.TrimSuffix(each.StepID+": "+string(each.Code)+": "+each.Details, ": ")
+	})
+	list(&text, "Waiting", x.Waiting, waitingStep.line)
+	list(&text, "Next", x.Next, comingStep.line)
 	if x.Refused > 0 {
 		fmt.Fprintf(&text, "Refused by the gate: %d calls that were not issued.\n", x.Refused)
 	}
@@ -346,16 +321,36 @@ func (x *RunExplanation) read(now flow.Outcome) string {
 	return text.String()
 }
 
+// list writes a line for each step under a title, and nothing for none.
+func list[T any](text *strings.Builder, title string, steps []T, line func(T) string) {
+	for i, each := range steps {
+		if i == 0 {
+			text.WriteString(title + ":\n")
+		}
+		text.WriteString("- " + line(each) + "\n")
+	}
+}
+
+func (w waitingStep) line() string {
+	line := w.StepID + " waits for a " + w.For + ": " + w.Call
+	if w.Attempt > 1 {
+		line += fmt.Sprintf(", attempt %d", w.Attempt)
+	}
+	if w.Since != "" {
+		line += ", issued " + w.Since + " ago"
+	}
+	if w.unknown {
+		line += "; it is not known whether its last call had an effect"
+	}
+	return line
+}
+
 func (c comingStep) line() string {
 	line := c.StepID + ": " + c.Call
-	if len(c.After) > 0 {
-		line += ", after " + strings.Join(c.After, ", ")
-	}
-	if c.When != "" {
-		line += ", if " + c.When
-	}
-	if c.Foreach != "" {
-		line += ", for each of " + c.Foreach
+	for _, each := range [][2]string{{", after ", strings.Join(c.After, ", ")}, {", if ", c.When}, {", for each of ", c.Foreach}} {
+		if each[1] != "" {
+			line += each[0] + each[1]
+		}
 	}
 	return line
 }

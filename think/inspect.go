@@ -35,7 +35,7 @@ func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, 
 		of = " of workflow " + fault.Cut(PlainName(workflow), 80)
 	}
 	listed := slices.DeleteFunc(slices.Clone(all), func(info state.Info) bool { return !slices.Contains(own, info.Key()) })
-	mine := len(slices.DeleteFunc(slices.Clone(listed), func(info state.Info) bool { return !isOpen(info.Status) }))
+	mine := slices.ContainsFunc(listed, func(info state.Info) bool { return isOpen(info.Status) })
 	for _, info := range open {
 		if !slices.Contains(own, info.Key()) {
 			listed = append(listed, info)
@@ -50,12 +50,12 @@ func (e *Engine) unnamed(ctx context.Context, workflow string, own []state.Key, 
 			failure.Details += ": the last, " + last.Run + " of " + last.Workflow + ", is " + last.Status
 		}
 		return failure.Hinted(fault.Hint{Call: "think.plan", Text: "starts one"})
-	case mine == 0:
+	case !mine:
 		failure = fault.New(fault.InvalidParams, "run_id is missing, and none of the open runs%s was planned or named by this client: name one of", of).
 			With(fault.Diagnostic{Path: "run_id", Message: "missing, and no open run is this client's"})
 	default:
-		failure = fault.New(fault.InvalidParams, "run_id is missing, and %d runs%s of this client are open: name one of", mine, of).
-			With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs are open"})
+		failure = fault.New(fault.InvalidParams, "run_id is missing, and several runs%s of this client may be meant: name one of", of).
+			With(fault.Diagnostic{Path: "run_id", Message: "missing, and several runs may be meant"})
 	}
 	runs := e.describe(ctx, listed[:min(len(listed), listedRuns)])
 	for i := range runs {

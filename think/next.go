@@ -46,6 +46,9 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 	}
 	meant, err := e.targetOf(ctx, in.Caller, in.Workflow, in.RunID)
 	if last := e.lastReply(ctx, in, meant.before); last != nil {
+		if slices.ContainsFunc(meant.open, func(run state.Info) bool { return e.awaits(ctx, run, in.StepID) }) {
+			return nil, e.ownsNone(ctx, in.Caller, in.Workflow) // it may as well be an answer to that run
+		}
 		return last, nil
 	}
 	if err != nil {
@@ -65,6 +68,12 @@ func (e *Engine) Next(ctx context.Context, in NextInput) (*Reply, error) {
 		in.Caller.Ask = nil // the app comes first; who asks again gets the form
 	}
 	return e.askPerson(ctx, replied, in.Caller)
+}
+
+// awaits reports whether a step of a run is issued.
+func (e *Engine) awaits(ctx context.Context, run state.Info, step string) bool {
+	at, err := e.Position(ctx, run.Workflow, run.Run)
+	return err == nil && slices.ContainsFunc(at.Outstanding, func(next flow.Instruction) bool { return next.StepID == step })
 }
 
 // lastReply returns the last reply of a run that has ended if the call sends the answer that
@@ -397,11 +406,8 @@ func (e *Engine) refusal(l *live, err error) error {
 func (e *Engine) late(l *live, step flow.Handle) bool {
 	next, _ := l.instruction(step)
 	issued, known := l.times[next.Version]
-	if next.Timeout == "" || !known {
-		return false
-	}
 	limit, err := time.ParseDuration(next.Timeout)
-	return err == nil && e.Now().Sub(issued) > limit
+	return err == nil && known && limit > 0 && e.Now().Sub(issued) > limit
 }
 
 // Answer is Next for a result that a person types on behalf of a model or client. An

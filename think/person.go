@@ -99,7 +99,7 @@ func (l *live) pending() []Pending {
 // whatHappened asks a person about a call of which it is not known whether it had an
 // effect.
 func (l *live) whatHappened(next flow.Instruction) Pending {
-	p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Digest: next.Stated,
+	p := Pending{Workflow: l.key.Workflow, RunID: l.key.Run, StepID: next.StepID, Call: next.Call, Digest: next.Stated, Since: l.times[next.Version],
 		Message: "It is not known whether the call of " + next.Call + " had an effect. Find out. If it had none, it is issued again.",
 		Input:   map[string]any{"call": next.Call, "input": next.Input},
 		written: []byte(`{"type":"object","required":["unknown_outcome"],"additionalProperties":false,"properties":{` +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,8 +38,8 @@ type ResetOutput struct {
 }
 
 // Reset takes a run back to a checkpoint. It erases nothing: the reset is a new record.
-// CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, or a whole
-// run, without force; RUN_CANCELLED; UNKNOWN_RUN.
+// CHECKPOINT_NOT_FOUND; INVALID_PARAMS; RESET_NOT_ALLOWED for a finished run, a whole run
+// or an unknown outcome, without force; RUN_CANCELLED; UNKNOWN_RUN.
 func (e *Engine) Reset(ctx context.Context, in ResetInput) (*ResetOutput, error) {
 	if in.RunID == "" && in.Checkpoint == "" && in.Save == "" {
 		return nil, fault.New(fault.InvalidParams, "name a checkpoint (start, v2, a step id); to move a whole run to the trash, name it by run_id, with force")
@@ -84,6 +85,10 @@ func (e *Engine) reset(ctx context.Context, in ResetInput) (*ResetOutput, error)
 	to, err := e.VersionOf(ctx, l.key, records, in.Checkpoint)
 	if err != nil {
 		return nil, err
+	}
+	at := slices.IndexFunc(l.now.Instructions, func(next flow.Instruction) bool { return next.Outcome != "" })
+	if at >= 0 && to < l.now.Version && !in.Force {
+		return nil, fault.New(fault.ResetNotAllowed, "it is not known whether the last call of step %q had an effect: say so first; pass force to issue it anew all the same", l.now.Instructions[at].StepID)
 	}
 	return e.resetTo(ctx, l, records, to, in)
 }

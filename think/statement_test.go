@@ -49,11 +49,19 @@ outputs: {id: "{{ paid.id }}"}
 	waiting, err := engine.Pending(t.Context(), "pays", "r")
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
+	require.NotZero(t, waiting[0].Since)
+	explained, err := engine.ExplainRun(t.Context(), "pays", "r")
+	require.NoError(t, err)
+	require.Contains(t, explained.Text, "; it is not known whether its last call had an effect\n")
+	_, err = engine.Reset(t.Context(), think.ResetInput{RunID: "r", Checkpoint: "pay"})
+	require.ErrorIs(t, err, fault.ResetNotAllowed, "it would be issued as if it had not been called")
 	state := func(result any) error {
 		_, err := engine.Approve(t.Context(), waiting[0], map[string]any{"unknown_outcome": "done", "result": result}, think.Caller{Name: think.ByTerminal})
 		return err
 	}
 	require.ErrorIs(t, state(map[string]any{"number": 7}), fault.ValidationFailed)
+	_, err = engine.Approve(t.Context(), waiting[0], map[string]any{"unknown_outcome": "done"}, think.Caller{Name: think.ByTerminal})
+	require.ErrorContains(t, err, "with done, say in result what the call gave", "these are no words for a model")
 	require.NoError(t, state(map[string]any{"id": 7}))
 	outputs, err := engine.Outputs(t.Context(), "pays", "r")
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func (p *statePage) fill(run flow.View) error {
 		}
 	}
 	for step := range run.Steps() {
-		if p.wants("steps") && p.take("steps", step.ID, sizeOfStep(step)) {
+		if p.wants("steps") && p.take("steps", step.ID, len(`{"status":"","cause":"","witness":"gateway"}`+string(step.Status)+step.Cause+step.Code+step.Details)) {
 			snapshot.Steps = append(snapshot.Steps, step)
 		}
 	}
@@ -110,10 +110,6 @@ func sizeOfVar(value any) int {
 		return len(whole)
 	}
 	return 3 * maxPreview // it becomes a preview
-}
-
-func sizeOfStep(s flow.StepStatus) int {
-	return len(`{"status":"","cause":"","witness":"gateway"}`) + len(s.Status) + len(s.Cause) + len(s.Code) + len(s.Details)
 }
 
 // sizeOfList also reports whether the list fits most bytes; else it becomes a longList.

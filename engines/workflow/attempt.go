@@ -62,7 +62,7 @@ func (v *drive) attempt(ctx context.Context, next flow.Instruction) finished {
 	v.emit(Event{Kind: Begins, StepID: next.StepID, Call: next.Call, Attempt: next.Attempt})
 	began := time.Now()
 	limited := ctx
-	if limit, err := time.ParseDuration(next.Timeout); err == nil {
+	if limit, err := time.ParseDuration(next.Timeout); err == nil && limit > 0 {
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeoutCause(ctx, limit, errLate)
 		defer cancel()

@@ -36,19 +36,21 @@ func TestAttemptsAreSpacedByTheBackoff(t *testing.T) {
 func TestATimeoutFailsTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		b := setup(t, nil, one("steps: [{id: a, call: tool.x, timeout: 30s, retry: {max: 1}, capture_as: a}]\noutputs: {a: '{{ a }}'}"), workflow.Options{
+		b := setup(t, nil, one("steps: [{id: a, call: tool.x, timeout: 30s, retry: {max: 1}, capture_as: a}, {id: b, call: tool.x, timeout: 0s, retry: {max: 0}}]\noutputs: {a: '{{ a }}'}"), workflow.Options{
 			Toolbox: tools(func(ctx context.Context, _ string, _ json.RawMessage) (engines.Result, error) {
 				if calls++; calls == 1 {
 					<-ctx.Done()
+				}
+				if ctx.Err() != nil {
 					return engines.Result{}, ctx.Err()
 				}
 				return gives(`{}`)
 			})})
 		began := time.Now()
-		require.Equal(t, workflow.Done, b.run(t.Context()).Status)
+		require.Equal(t, workflow.Done, b.run(t.Context()).Status, "0s is no timeout")
 		require.Equal(t, 30*time.Second, time.Since(began))
 		require.Contains(t, b.events[1].Why, "TOOL_TIMEOUT")
-		require.Equal(t, 2, calls)
+		require.Equal(t, 3, calls)
 	})
 }
 

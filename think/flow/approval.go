@@ -287,17 +287,13 @@ func (p *parser) approval(s *Step, keys entries) {
 	s.Approval = a
 }
 
-// milliseconds reads a duration as the language writes it, at most about 30 years; 0 for
-// none.
+// milliseconds reads a duration that durationText matches, at most about 30 years.
 func milliseconds(text string) int64 {
 	units, total := map[string]float64{"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}, 0.0
 	for text != "" {
 		number := len(text) - len(strings.TrimLeft(text, "0123456789."))
 		unit := len(text) - number - len(strings.TrimLeft(text[number:], "msh"))
-		count, err := strconv.ParseFloat(text[:number], 64)
-		if err != nil || units[text[number:number+unit]] == 0 {
-			return 0
-		}
+		count, _ := strconv.ParseFloat(text[:number], 64)
 		total, text = total+count*units[text[number:number+unit]], text[number+unit:]
 	}
 	return int64(min(total, 1e12))

@@ -215,6 +215,11 @@ func (u *unit) length() int {
 	return size
 }
 
+// NeedsPerson reports whether only a person can answer the instruction.
+func (i *Instruction) NeedsPerson() bool {
+	return i.Shown != "" || i.Outcome != "" && i.Witness == "required"
+}
+
 // OutcomeUnknown is the Outcome of an instruction whose last call may have had an effect.
 const OutcomeUnknown = "unknown"
 

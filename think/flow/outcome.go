@@ -230,6 +230,8 @@ func (u *unit) admitStatement(answer *Answer) error {
 	switch {
 	case answer.Person && answer.Shown != u.run().approvalDigest(u):
 		return fault.New(fault.ApprovalRequired, "the question of step %q is not the one that was shown; read it again", u.id)
+	case !ok && answer.Person:
+		return fault.New(fault.ValidationFailed, "step %q: with done, say in result what the call gave; with not_done, leave it empty", u.id)
 	case !ok || !answer.Person && answer.Witness == WitnessGateway:
 		return fault.New(fault.ValidationFailed, "step %q: it is not known whether its last call had an effect: find out, do not repeat the call, and answer with result_snapshot: %s", u.id, howToState).
 			With(fault.Diagnostic{Path: "result_snapshot", Message: "it does not say what happened", Expected: howToState})

@@ -310,7 +310,7 @@ func (p *parser) duration(keys entries, key, at string) string {
 		return ""
 	}
 	if node.Kind != yaml.ScalarNode || !durationText().MatchString(node.Value) {
-		p.add(fault.YAMLSchemaViolation, join(at, key), node, "a duration is written like 500ms, 30s or 10m")
+		p.add(fault.YAMLSchemaViolation, join(at, key), node, "a duration is written like 500ms, 30s, 10m or 48h")
 		return ""
 	}
 	return node.Value

@@ -75,7 +75,7 @@ func (a *App) waitsFor(outstanding []flow.Instruction) string {
 	whom := forTool
 	for _, next := range outstanding {
 		switch {
-		case flow.AnsweringOf(next.Call) != flow.NoPerson:
+		case next.NeedsPerson():
 			return forPerson
 		case next.Call == flow.CallGenerate:
 			whom = forModel
