@@ -148,7 +148,7 @@ func (c *checker) schemaType(schema any, origin string, unnamed openness) *Type 
 }
 
 func (c *checker) paramType(param flow.Param) *Type {
-	found := c.schemaType(param.Schema, "the parameter "+param.Name, open)
+	found := c.schemaType(param.Schema, "the parameter "+param.Name, unsealed)
 	if !param.Required && param.Default == nil {
 		if len(found.fields) == 0 {
 			return found.withNull() // no shape is declared that would be read further
@@ -338,7 +338,7 @@ func (c *checker) capture(name string) *Type {
 		result = c.silently(step.Extract, in)
 	}
 	if step.Schema != nil {
-		result = intersect(result, c.schemaType(step.Schema.JSON(), "the success_schema of step "+step.ID, open))
+		result = intersect(result, c.schemaType(step.Schema.JSON(), "the success_schema of step "+step.ID, unsealed))
 	}
 	switch {
 	case step.OnFailure == flow.Continue && step.Foreach != nil:
@@ -366,7 +366,7 @@ func (c *checker) resultOf(step *flow.Step) *Type {
 		return &Type{kinds: object, openness: closed, origin: "an approval", fields: map[string]*Type{"approved": ofBool, "comment": {kinds: text | null}}}
 	case flow.CallAsk:
 		if schema, ok := plainValue(member(step.Template(), "schema")); ok {
-			return c.schemaType(schema, "the schema that step "+step.ID+" asks for", open)
+			return c.schemaType(schema, "the schema that step "+step.ID+" asks for", unsealed)
 		}
 		return anything
 	}

@@ -268,6 +268,36 @@ func TestExpressions(t *testing.T) {
 	golden.Messages(t, *update, "testdata/expressions.golden", messages)
 }
 
+// A schema that allows other fields than it names makes a misspelt one odd, not wrong; one
+// that says so makes it neither.
+func TestAFieldNearToANamedOneIsAWarning(t *testing.T) {
+	for expression, warned := range map[string]bool{"a.itms": true, "a?.itms ?? 0": true, "a.sub.kye": true, "params.o.nmae": true, "map(a.list, .dpeth)": true,
+		"a.items": false, "a.other": false, "params.free.nmae": false, "'itms' in a": false} {
+		found := lines(report(t, fmt.Sprintf(`name: near
+version: "1"
+params:
+  o: {type: object, default: {name: x}, properties: {name: {type: string}}}
+  free: {type: object, default: {name: x}, properties: {name: {type: string}}, additionalProperties: true}
+steps:
+  - id: a
+    call: llm.generate
+    input_template: {task: x}
+    success_schema:
+      type: object
+      required: [items, list, sub]
+      properties: {items: {type: integer}, list: {type: array, items: {properties: {depth: {type: integer}}}}, sub: {type: object, properties: {key: {type: string}}}}
+    capture_as: a
+  - {id: b, call: flow.set, input_template: {value: %q}}
+`, "{{ "+expression+" }}")))
+		if !warned {
+			require.Empty(t, found, expression)
+			continue
+		}
+		require.Len(t, found, 1, expression)
+		require.Regexp(t, `^warning: .* has no field "\w+": did you mean "\w+"\? \((the parameter o|the success_schema of step a)\)$`, found[0])
+	}
+}
+
 // What is right, or cannot be known to be wrong, is passed over.
 func TestNothingIsSaidOfWhatMayBeRight(t *testing.T) {
 	for _, expression := range []string{

@@ -400,18 +400,19 @@ func (i *inference) field(of *Type, name string, l expression.Link, said string)
 		return anything
 	}
 	found, certain := of.field(name)
-	if found != nil {
+	misspelt := certain == unsealed && of.fields[name] == nil && fault.Nearest(name, slices.Collect(maps.Keys(of.fields))) != ""
+	if found != nil && !misspelt {
 		return found
 	}
-	severity := ""
-	switch {
-	case l.Optional && ofTool(certain):
+	if l.Optional && ofTool(certain) {
 		return ofNull
-	case l.Optional || certain == declared:
+	}
+	severity := ""
+	if l.Optional || certain == declared || misspelt {
 		severity = warning
 	}
 	i.absent(l.At, severity, "%s has no field %q%s%s", subject(said), fault.Cut(name, 60), nearestField(name, of), says(of))
-	if l.Optional {
+	if l.Optional && !misspelt {
 		return ofNull
 	}
 	return anything

@@ -121,9 +121,7 @@ func (r *reader) fields(made *Type, schema map[string]any, root any, depth int) 
 	case additional == false:
 		made.openness = closed
 	case said:
-		if rest, ok := additional.(map[string]any); ok {
-			made.rest = r.typeOf(rest, root, depth+1)
-		}
+		made.rest = r.typeOf(additional, root, depth+1)
 	case named && !isComposed(schema):
 		made.openness = r.unnamed
 	}

@@ -63,6 +63,8 @@ type openness uint8
 const (
 	// open: there may be others.
 	open openness = iota
+	// unsealed: the workflow's own schema names fields, and allows others.
+	unsealed
 	// declared: a foreign tool names its fields, but may have more.
 	declared
 	// exact: a tool of Savant names all that it gives.
@@ -274,12 +276,12 @@ func (t *Type) field(name string) (*Type, openness) {
 	switch {
 	case t.fields[name] != nil:
 		return t.fields[name], t.openness
-	case t.openness != open:
+	case t.openness > unsealed:
 		return nil, t.openness
 	case t.rest != nil:
 		return t.rest, open
 	}
-	return anything, open
+	return anything, t.openness
 }
 
 // intersect returns a type of the values that both types have.
