@@ -2,7 +2,6 @@ package proof
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -104,10 +103,10 @@ func (r Runs) build(ctx context.Context, in Request, records []state.Record, imp
 			return nil, err
 		}
 	}
-	if p.Claims = inOrder(b.line, answers(b.line, p)); at != nil {
-		p.Graph, p.Claims = graphOf(&at.View), claimsOf(&at.View, b.line, p)
+	if p.Claims = b.out.inOrder(b.out.answers()); at != nil {
+		p.Graph, p.Claims = graphOf(&at.View), b.out.claimsOf(&at.View)
 	}
-	return b.out, b.out.addSubjects(b.line, in.Commit)
+	return b.out, b.out.addSubjects(in.Commit)
 }
 
 // Differences says where hooks and the gateway do not tell the same of a run's calls. The
@@ -127,7 +126,7 @@ func (r Runs) Differences(ctx context.Context, key state.Key) ([]string, error) 
 	if err := b.receipts(ctx); err != nil {
 		return nil, err
 	}
-	b.out.Predicate.Claims = inOrder(b.line, answers(b.line, &b.out.Predicate))
+	b.out.Predicate.Claims = b.out.inOrder(b.out.answers())
 	return b.out.Differences(), nil
 }
 
@@ -136,7 +135,6 @@ type builder struct {
 	Runs
 	key     state.Key
 	records []state.Record
-	line    []entry // the records that count
 	out     *Statement
 }
 
@@ -150,8 +148,7 @@ func (r Runs) builder(key state.Key, records []state.Record) (b builder, err err
 		}
 		b.out.entries = append(b.out.entries, each)
 	}
-	var ok bool
-	if b.line, ok = effective(b.out.entries); !ok {
+	if !b.out.count() {
 		return b, fault.New(fault.StateCorrupt, "run %s: a reset names a version that is not before it", key)
 	}
 	return b, nil
@@ -174,20 +171,27 @@ func (b *builder) texts(ctx context.Context) error {
 
 // receipts adds the receipts that are still kept. One that is gone leaves the record's word.
 func (b *builder) receipts(ctx context.Context) error {
-	for _, each := range b.line {
-		if each.Witness != witnessGateway || each.Receipt == "" || b.Runs.Receipts == nil {
-			continue
+	for each, asked := range b.out.calls() {
+		if b.Runs.Receipts == nil {
+			break
 		}
 		found, err := b.Runs.Receipts.Receipt(ctx, each.Receipt)
-		if errors.Is(err, fault.NotWitnessed) || err == nil && found.Output != each.Digest {
-			continue // collected, or another one of the id
+		if errors.Is(err, fault.NotWitnessed) {
+			continue // collected
 		}
 		if err != nil {
 			return err
 		}
-		b.out.Predicate.Receipts = append(b.out.Predicate.Receipts, Receipt{ID: found.ID, Tool: found.Tool, Input: found.Input, Output: found.Output,
-			Time: found.Time.UTC().Format(time.RFC3339Nano), Failed: found.Failed, Command: found.Command, CommandDigest: found.CommandDigest})
+		made := Receipt{ID: found.ID, Tool: found.Tool, Input: found.Input, Output: found.Output,
+			Time: found.Time.UTC().Format(time.RFC3339Nano), Failed: found.Failed, Command: found.Command, CommandDigest: found.CommandDigest}
+		if answer, err := think.ResultOfCall(found); err == nil && found.Failed && jsonvalue.HexSum(answer) == each.Digest {
+			made.Output = each.Digest // the step got the failure as a client would have
+		}
+		if b.out.fits(made, each, asked) { // else it is of another call under the same id
+			b.out.Predicate.Receipts = append(b.out.Predicate.Receipts, made)
+		}
 	}
+	b.out.match()
 	return nil
 }
 
@@ -238,8 +242,8 @@ func graphOf(view *think.View) (nodes []Node) {
 
 // claimsOf grades the steps of a run in their order. Answered steps of which the run knows
 // no more, such as an earlier round of a loop, follow in the order of their answers.
-func claimsOf(view *think.View, line []entry, p *Predicate) (claims []Claim) {
-	answered := answers(line, p)
+func (s *Statement) claimsOf(view *think.View) (claims []Claim) {
+	answered := s.answers()
 	for each := range view.Steps() {
 		claim, ok := answered[each.ID]
 		if !ok {
@@ -252,36 +256,17 @@ func claimsOf(view *think.View, line []entry, p *Predicate) (claims []Claim) {
 		claim.Status = string(each.Status)
 		claims = append(claims, claim)
 	}
-	return append(claims, inOrder(line, answered)...)
+	return append(claims, s.inOrder(answered)...)
 }
 
 // inOrder returns claims in the order of their answers.
-func inOrder(line []entry, answered map[string]Claim) (claims []Claim) {
-	for _, each := range line {
+func (s *Statement) inOrder(answered map[string]Claim) (claims []Claim) {
+	for _, each := range s.line {
 		if claim, ok := answered[each.Step]; ok && claim.Version == each.Version {
 			claims = append(claims, claim)
 		}
 	}
 	return claims
-}
-
-// final is what the last record says of a finished run.
-type final struct {
-	Outputs   map[string]json.RawMessage `json:"outputs"`
-	Artifacts []struct {
-		Name   string `json:"name"`
-		SHA256 string `json:"sha256"`
-	} `json:"artifacts"`
-}
-
-func (e entry) final() final {
-	var found struct {
-		Reply final `json:"reply"`
-	}
-	if jsonvalue.Unmarshal(e.Reply, &found) != nil { // the reply is redacted or missing
-		return final{}
-	}
-	return found.Reply
 }
 
 var commitPattern = pattern.Lazy(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
@@ -290,7 +275,7 @@ var commitPattern = pattern.Lazy(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 func IsCommit(text string) bool { return commitPattern().MatchString(text) }
 
 // addSubjects adds what the proof is about, by the records that count.
-func (s *Statement) addSubjects(line []entry, stated string) error {
+func (s *Statement) addSubjects(stated string) error {
 	p := &s.Predicate
 	add := func(name, kind, digest string) {
 		s.Subject = append(s.Subject, Subject{name, map[string]string{kind: digest}})
@@ -300,7 +285,7 @@ func (s *Statement) addSubjects(line []entry, stated string) error {
 	} else {
 		add(SubjectRun, digestSHA256, p.Run.Head)
 	}
-	if seen := seenCommit(line, p.Run.Imported); seen != "" {
+	if seen := s.seenCommit(); seen != "" {
 		add(SubjectSeen, digestCommit, seen)
 	}
 	if stated != "" {
@@ -309,13 +294,13 @@ func (s *Statement) addSubjects(line []entry, stated string) error {
 		}
 		add(SubjectStated, digestCommit, stated)
 	}
-	end := s.entries[len(s.entries)-1].final()
+	end := s.entries[len(s.entries)-1].replied()
 	for _, each := range end.Artifacts {
 		add(SubjectArtifact+each.Name, digestSHA256, each.SHA256)
 	}
 	outputs := map[string]string{}
 	for name, value := range end.Outputs {
-		digest, err := outputDigest(value)
+		digest, err := sharedDigest(value)
 		if err != nil {
 			return fault.New(fault.Internal, "the output %s: %w", name, err)
 		}
@@ -328,22 +313,11 @@ func (s *Statement) addSubjects(line []entry, stated string) error {
 	return err
 }
 
-// outputDigest is the digest of a value in the form of RFC 8785. Half of a surrogate pair
-// is read as U+FFFD, and a number beyond a double cannot be read.
-func outputDigest(raw json.RawMessage) (string, error) {
-	var value any
-	if err := json.Unmarshal(raw, &value); err != nil {
-		return "", err
-	}
-	text, err := encode(value)
-	return jsonvalue.HexSum(text), err
-}
-
-// seenCommit returns the head of the repository in the last result that the gateway
-// witnessed and that has one.
-func seenCommit(line []entry, imported int) (commit string) {
-	for _, each := range line {
-		if each.Kind != kindResult || each.Witness != witnessGateway || each.Version <= imported {
+// seenCommit returns the head of the repository in the last result that has one, and whose
+// receipt is in the proof.
+func (s *Statement) seenCommit() (commit string) {
+	for _, each := range s.line {
+		if each.Kind != kindResult || !s.proven[each.Version] || each.Version <= s.Predicate.Run.Imported {
 			continue
 		}
 		var result struct {

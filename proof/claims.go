@@ -34,14 +34,13 @@ type Claim struct {
 }
 
 // answers returns the claim of each step that was answered, by the last answer that counts.
-func answers(line []entry, p *Predicate) map[string]Claim {
-	proven, _ := matched(line, p.Receipts)
-	observed := map[int]bool{}
+func (s *Statement) answers() map[string]Claim {
+	p, observed := &s.Predicate, map[int]bool{}
 	for _, each := range p.Observations {
 		observed[each.Version] = observed[each.Version] || each.Outcome != Unseen
 	}
 	found := map[string]Claim{}
-	for _, each := range line {
+	for _, each := range s.line {
 		if !each.answers() {
 			continue
 		}
@@ -53,7 +52,7 @@ func answers(line []entry, p *Predicate) map[string]Claim {
 			claim.Grade, claim.How = Person, manner(each.By)
 		case each.Witness == witnessGateway:
 			claim.Grade, claim.How = Recorded, each.Allowed
-			if proven[each.Version] {
+			if s.proven[each.Version] {
 				claim.Grade = Gateway
 			}
 		case observed[each.Version]:
@@ -62,19 +61,6 @@ func answers(line []entry, p *Predicate) map[string]Claim {
 		found[claim.Step] = claim
 	}
 	return found
-}
-
-// matched gives receipts to the records that name them, which stand in the same order, and
-// returns those records by version, and the receipts from the first one on that no record
-// names.
-func matched(line []entry, receipts []Receipt) (proven map[int]bool, left []Receipt) {
-	proven = map[int]bool{}
-	for _, each := range line {
-		if len(receipts) > 0 && each.Witness == witnessGateway && each.Receipt != "" && each.Receipt == receipts[0].ID && each.Digest == receipts[0].Output {
-			proven[each.Version], receipts = true, receipts[1:]
-		}
-	}
-	return proven, receipts
 }
 
 // manner says how a person answered, from who handed the answer in.

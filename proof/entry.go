@@ -29,6 +29,8 @@ type data struct {
 	ResultRef string         `json:"result_ref"`
 	Schemas   string         `json:"schemas"`
 	Pins      map[string]pin `json:"pins"`
+	// Commands are those that the run is held to, by their digests.
+	Commands map[string]string `json:"commands"`
 	// These may be anything.
 	Used   json.RawMessage `json:"used"`
 	Result json.RawMessage `json:"result"`
@@ -56,7 +58,55 @@ func (e *entry) readData() bool {
 	for name, each := range e.Pins {
 		texts = append(texts, name, each.Digest, each.File)
 	}
-	return !strings.ContainsRune(strings.Join(texts, ""), '\ufffd')
+	for name, each := range e.Commands {
+		texts = append(texts, name, each)
+	}
+	return areWhole(texts)
+}
+
+func areWhole(texts []string) bool { return !strings.ContainsRune(strings.Join(texts, ""), '\ufffd') }
+
+// replied is what is read of the reply of a record: what it asks for, and the end of a run.
+type replied struct {
+	Instruction  instruction                `json:"instruction"`
+	Instructions []instruction              `json:"instructions"`
+	Outputs      map[string]json.RawMessage `json:"outputs"`
+	Artifacts    []struct {
+		Name   string `json:"name"`
+		SHA256 string `json:"sha256"`
+	} `json:"artifacts"`
+}
+
+// instruction is what a step asks for, and the time of its record.
+type instruction struct {
+	Step  string          `json:"step_id"`
+	Call  string          `json:"call"`
+	Input json.RawMessage `json:"input"`
+	time  string
+}
+
+// replied returns nothing of a reply that is redacted or missing.
+func (e entry) replied() replied {
+	var found struct {
+		Reply replied `json:"reply"`
+	}
+	if jsonvalue.UnmarshalShared(e.Reply, &found) != nil {
+		return replied{}
+	}
+	var texts []string
+	for _, each := range append(found.Reply.Instructions, found.Reply.Instruction) {
+		texts = append(texts, each.Step, each.Call)
+	}
+	for name := range found.Reply.Outputs {
+		texts = append(texts, name)
+	}
+	for _, each := range found.Reply.Artifacts {
+		texts = append(texts, each.Name, each.SHA256)
+	}
+	if !areWhole(texts) {
+		return replied{}
+	}
+	return found.Reply
 }
 
 const (
@@ -70,24 +120,24 @@ const (
 // answers reports whether a record is the answer of a step.
 func (e entry) answers() bool { return e.Kind == kindResult || e.Kind == kindPerson }
 
-// effective returns the entries that count: a reset takes those after the version it names
-// away. ok is false for a reset to a version that is not before it.
-func effective(all []entry) (line []entry, ok bool) {
-	line = make([]entry, 0, len(all))
-	for at := len(all); at > 0; {
-		each := all[at-1]
+// count finds the entries that count: a reset takes those after the version it names away.
+// It returns false for a reset to a version that is not before it.
+func (s *Statement) count() bool {
+	s.line = make([]entry, 0, len(s.entries))
+	for at := len(s.entries); at > 0; {
+		each := s.entries[at-1]
 		if each.Kind != kindReset {
-			line = append(line, each)
+			s.line = append(s.line, each)
 			at--
 			continue
 		}
 		if each.To < 1 || each.To >= at {
-			return nil, false
+			return false
 		}
 		at = each.To
 	}
-	slices.Reverse(line)
-	return line, true
+	slices.Reverse(s.line)
+	return true
 }
 
 // digests returns what records name by digest, in order: the workflows and schemas of the

@@ -1,5 +1,5 @@
 "use strict";
-const encoder = new TextEncoder(), TYPE = "application/vnd.in-toto+json", PREDICATE = "urn:savant:proof:v4", BEFORE = "urn:savant:proof:v3";
+const encoder = new TextEncoder(), TYPE = "application/vnd.in-toto+json", PREDICATE = "urn:savant:proof:v4";
 const HIDDEN = ["params", "result", "reply", "warnings", "shown", "digest", "value", "size", "result_ref", "reason", "input"];
 const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/, PLACEHOLDER = /^redacted:[0-9a-f]{64}$/, WITHIN = /"redacted:[0-9a-f]{64}"/;
 function texts(names) { return Object.fromEntries(names.split(" ").map((name) => [name, ""])); }
@@ -9,10 +9,10 @@ const STATEMENT = { ...texts("_type predicateType"), subject: [{ name: "", diges
   run: { ...texts("workflow id status head"), imported: 0, whole: 0 }, made: texts("by time"), texts: [""], graph: [{ ...texts("id call"), deps: [""] }],
   records: [""], claims: [{ ...texts("step status grade how"), version: 0 }], receipts: [{ ...texts("id tool input output time command command_digest"), failed: true }],
   observations: [{ ...texts("client tool outcome"), version: 0, savant: true }], refusals: [{ ...texts("time tool"), rules: [""] }], rules: [texts("file text")] } };
-const { rules: since, ...before } = STATEMENT.predicate; // the version before has no rules
 const RECORD = { ...texts("workflow run kind time status state prev hash"), format: 0, version: 0, data: {
-  ...texts("step call status allowed digest witness receipt by by_claims result_ref schemas"), to: 0, pins: { "": texts("digest file") }, used: null, result: null, reply: null } };
-const REPLY = { reply: { outputs: { "": null }, artifacts: [texts("name sha256")] } };
+  ...texts("step call status allowed digest witness receipt by by_claims result_ref schemas"), to: 0, pins: { "": texts("digest file") }, commands: { "": "" }, used: null, result: null, reply: null } };
+const ASKED = { ...texts("step_id call"), input: null }, REPLY = { reply: { outputs: { "": null }, artifacts: [texts("name sha256")], instruction: ASKED, instructions: [ASKED] } };
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const EMPTY = { string: "", number: 0, boolean: false };
 
 class Refused extends Error {}
@@ -200,9 +200,9 @@ async function verify(text, allowed, revoked, out) {
   out.code = "KEY";
   need(out.signers.some((key) => !revoked.includes(key) && (allowed ?? [key]).includes(key)));
   out.code = "STATEMENT";
-  const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload), old = content.includes(`"predicateType":"${BEFORE}"`);
-  const statement = read(content, old ? { ...STATEMENT, predicate: before } : STATEMENT), p = statement.predicate;
-  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === (old ? BEFORE : PREDICATE));
+  const content = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload);
+  const statement = read(content, STATEMENT), p = statement.predicate;
+  need(statement._type === "https://in-toto.io/Statement/v1" && statement.predicateType === PREDICATE);
   const lines = await readRecords(p), values = lines.map((line) => JSON.parse(line)), entries = values.map((each) => take(each, RECORD, false));
   Object.assign(out, { statement, lines, entries });
   out.code = "REDACTION";
@@ -220,50 +220,66 @@ async function verify(text, allowed, revoked, out) {
   const digests = await Promise.all(p.texts.map(sha256));
   need(same(digests, [...named].sort()));
   out.texts = new Map(digests.map((each, i) => [each, p.texts[i]]));
-  await checkClaims(out, p, entries, line, old);
+  out.code = "RECEIPT";
+  const proven = await matched(p, entries, line);
+  out.code = "CLAIM";
+  checkClaims(p, entries, line, proven);
   out.code = "SUBJECT";
-  need(same(statement.subject, await subjectsOf(p, last, line, statement.subject.find((each) => each.name === "commit:stated"))));
+  need(same(statement.subject, await subjectsOf(p, last, line, proven, statement.subject.find((each) => each.name === "commit:stated"))));
   out.code = "TIMESTAMP";
   for (const each of envelope.signatures) {
     if (each.timestamp === "") continue;
     out.stamps.push(await stampOf(decoded(each.timestamp), decoded(each.sig)));
-    need(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(last.time) && out.stamps.at(-1) >= last.time.replace(/\D/g, "").slice(0, 14));
+    need(TIME.test(last.time) && out.stamps.at(-1) >= last.time.replace(/\D/g, "").slice(0, 14));
   }
 }
-async function checkClaims(out, p, entries, line, old) {
-  out.code = "RECEIPT";
-  const proven = new Set(); // the records whose receipts are here, in the same order
-  for (const { version, data } of line) {
+function repliedOf(entry) {
+  try { return take(entry.data.reply, REPLY, false).reply; } catch { return take({}, REPLY.reply, false); } // it is redacted, or there is none
+}
+// matched returns the versions of the records whose receipts are here, in the same order.
+async function matched(p, entries, line) {
+  const proven = new Set(), counts = new Set(line), asked = new Map();
+  for (const entry of p.receipts.length > 0 ? entries : []) {
     const next = p.receipts[proven.size];
-    if (next && data.witness === "gateway" && data.receipt !== "" && data.receipt === next.id && data.digest === next.output) proven.add(version);
+    if (next && counts.has(entry) && await fits(next, entry, asked.get(entry.data.step) ?? {}, p.run.whole < entries.length, entries[0].data.commands)) proven.add(entry.version);
+    const { instruction, instructions } = repliedOf(entry);
+    for (const each of [...instructions, instruction]) asked.set(each.step_id, { ...each, time: entry.time });
   }
   need(proven.size === p.receipts.length);
-  out.code = "CLAIM";
+  return proven;
+}
+// fits: is a receipt of a record, and of the call that was asked for, as far as the records show it?
+async function fits(receipt, { data }, { step_id, call, input, time }, redacted, commands) {
+  if (data.witness !== "gateway" || data.receipt === "" || data.receipt !== receipt.id || data.digest !== receipt.output || receipt.tool !== (data.call || call || receipt.tool)) return false;
+  if (!receipt.failed && (data.status === "failed" || data.result?.isError === true)) return false;
+  if (Object.keys(commands).length > 0 && receipt.command_digest !== "" && !(Object.hasOwn(commands, receipt.command) && commands[receipt.command] === receipt.command_digest)) return false;
+  if (!step_id) return true;
+  if (!TIME.test(receipt.time) || !TIME.test(time) || receipt.time.slice(0, -1) < time.slice(0, -1)) return false;
+  return (redacted && PLACEHOLDER.test(receipt.input)) || [await sha256(canonical(input)), await sha256(canonical(isObject(input) ? Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null)) : input))].includes(receipt.input);
+}
+function checkClaims(p, entries, line, proven) {
   need(p.observations.every((each) => each.version === 0 || entries[each.version - 1]?.kind === "result"));
   const seen = new Set(p.observations.filter((each) => each.outcome !== "unseen").map((each) => each.version)), agent = p.run.workflow === "agent.run";
   const answered = new Map(line.filter((each) => ["result", "person"].includes(each.kind)).map((each) => [each.data.step, claimOf(each, p.run.imported, seen, proven)]));
   const claimed = new Set(p.claims.map((each) => each.step));
   need(!(agent && p.graph.length > 0) && claimed.size === p.claims.length && [...answered.keys()].every((step) => claimed.has(step)));
   for (const each of p.claims) {
-    const want = answered.get(each.step), raised = old && want?.grade === "recorded";
+    const want = answered.get(each.step);
     need(want || (!agent && ["engine", "absent"].includes(each.grade)));
-    if (raised) want.grade = "gateway"; // the version before did not tell them apart
     need(same(each, { step: each.step, grade: each.grade, how: "", version: 0, ...want, status: want?.status || each.status }));
-    if (raised) each.grade = "recorded";
   }
 }
-async function subjectsOf(p, last, line, stated) {
+async function subjectsOf(p, last, line, proven, stated) {
   const found = [], add = (name, kind, value) => found.push({ name, digest: { [kind]: value } }), { head, imported } = p.run, isCommit = (value) => typeof value === "string" && COMMIT.test(value);
   if (head.startsWith("redacted:")) add("run", "saltedSha256", head.slice(9));
   else add("run", "sha256", head);
-  const seen = line.filter((each) => each.kind === "result" && each.data.witness === "gateway" && each.version > imported && isCommit(each.data.result?.head)).at(-1);
+  const seen = line.filter((each) => each.kind === "result" && proven.has(each.version) && each.version > imported && isCommit(each.data.result?.head)).at(-1);
   if (seen) add("commit:seen", "gitCommit", seen.data.result.head);
   if (stated) {
     need(isCommit(stated.digest.gitCommit));
     add("commit:stated", "gitCommit", stated.digest.gitCommit);
   }
-  let end = { outputs: {}, artifacts: [] };
-  try { end = take(last.data.reply, REPLY, false).reply; } catch { /* it is redacted, or there is none */ }
+  const end = repliedOf(last);
   for (const each of end.artifacts) add("artifact:" + each.name, "sha256", each.sha256);
   for (const name of Object.keys(end.outputs).sort()) add("output:" + name, "sha256", await sha256(canonical(end.outputs[name])));
   return found;
@@ -371,7 +387,7 @@ function show(out) {
   if (p.refusals.length > 0) content.append(element("h2", "What rules refused"), table(["Time", "Tool", "Rules"], p.refusals.map((r) => [r.time, r.tool, r.rules.join(", ")])));
   content.append(element("h2", "What is not proven"), element("ul", "", ...limits(counts, p).map((each) => element("li", each))));
   for (const [name, pin] of Object.entries(out.entries[0].data.pins)) content.append(element("details", "", element("summary", `The workflow ${name}`), element("pre", out.texts.get(pin.digest))));
-  for (const { file, text } of p.rules ?? []) content.append(element("details", "", element("summary", `The rules ${file}`), element("pre", text)));
+  for (const { file, text } of p.rules) content.append(element("details", "", element("summary", `The rules ${file}`), element("pre", text)));
   content.append(element("details", "", element("summary", "The records"), ...out.lines.slice(0, 200).map((line) => element("pre", line))));
 }
 function limits(counts, p) {

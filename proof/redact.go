@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -107,6 +108,23 @@ func Redact(statement *Statement, rules []string) ([]Disclosure, error) {
 	}
 	err := r.finish()
 	return r.hidden, err
+}
+
+// Secrets returns where a statement has what a cleaning takes out: records are whole, or their
+// hashes would not fit.
+func (s *Statement) Secrets(clean func(string) string) (found []string) {
+	for i, each := range s.Predicate.Records {
+		if shown := hiddenPattern().ReplaceAllString(each, `""`); clean(shown) != shown {
+			found = append(found, "record "+strconv.Itoa(i+1))
+		}
+	}
+	if slices.ContainsFunc(s.Predicate.Texts, func(each string) bool { return clean(each) != each }) {
+		found = append(found, "a workflow, a schema or a long result")
+	}
+	if most := 5; len(found) > most {
+		found = append(found[:most:most], strconv.Itoa(len(found)-most)+" more places")
+	}
+	return found
 }
 
 // redactor replaces values of one statement.
@@ -267,7 +285,9 @@ func (r *redactor) finish() error {
 	}
 	for i := range p.Receipts {
 		receipt := &p.Receipts[i]
-		receipt.Output, receipt.Input = outputs[receipt.ID], r.hide(receipt.Input)
+		if receipt.Output = outputs[receipt.ID]; r.statement.isRedacted() {
+			receipt.Input = r.hide(receipt.Input)
+		}
 	}
 	p.Texts = nil
 	for _, digest := range digests(entries) {
@@ -275,8 +295,9 @@ func (r *redactor) finish() error {
 	}
 	_, stated := r.statement.Commits()
 	r.statement.Subject = nil
-	line, _ := effective(entries)
-	return r.statement.addSubjects(line, stated)
+	r.statement.count()
+	r.statement.match()
+	return r.statement.addSubjects(stated)
 }
 
 // hideMembers hides what an object has of some members. An empty one, and "=", by which a

@@ -32,7 +32,7 @@ func (v *verifier) replay(ctx context.Context) *Reason {
 	if found != nil {
 		return refuse(BadReplay, "record %d does not follow from the records before it", found.Version)
 	}
-	graph, claims, status := graphOf(&at.View), claimsOf(&at.View, v.line, &p), at.Now().Status
+	graph, claims, status := graphOf(&at.View), v.statement.claimsOf(&at.View), at.Now().Status
 	switch {
 	case !slices.EqualFunc(graph, p.Graph, func(a, b Node) bool { return a.ID == b.ID && a.Call == b.Call && slices.Equal(a.Deps, b.Deps) }):
 		return refuse(BadReplay, "the graph is not that of the workflow")

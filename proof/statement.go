@@ -5,6 +5,7 @@ package proof
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,14 +13,11 @@ import (
 	"savant/internal/jsonvalue"
 )
 
-// The types of a proof's parts. Of the predicate the version before is read, too: it has no
-// rules.
+// The types of a proof's parts.
 const (
 	StatementType = "https://in-toto.io/Statement/v1"
 	PredicateType = "urn:savant:proof:v4"
 	PayloadType   = "application/vnd.in-toto+json"
-
-	predicateBefore = "urn:savant:proof:v3"
 )
 
 // Statement is the signed content of a proof, an in-toto Statement.
@@ -29,7 +27,9 @@ type Statement struct {
 	PredicateType string    `json:"predicateType"`
 	Predicate     Predicate `json:"predicate"`
 
-	entries []entry // the records
+	entries []entry      // the records
+	line    []entry      // those that count
+	proven  map[int]bool // the versions of those whose receipts are here
 }
 
 // Subject is what the proof is about, by its digest: the run, what it produced, and the
@@ -72,7 +72,7 @@ type Predicate struct {
 	Refusals []Refusal `json:"refusals"`
 	// Rules are the files of rules that judged calls of the run, and those that held when the
 	// proof was made, by the signer's record.
-	Rules []RuleFile `json:"rules,omitzero"`
+	Rules []RuleFile `json:"rules"`
 }
 
 // Run names the run and the end of its chain.
@@ -152,6 +152,17 @@ func encode(value any) ([]byte, error) {
 	return text, nil
 }
 
+// sharedDigest is the digest of a value in the form of RFC 8785. Half of a surrogate pair is
+// read as U+FFFD, and a number beyond a double cannot be read.
+func sharedDigest(raw json.RawMessage) (string, error) {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil && len(raw) > 0 { // which stands for null
+		return "", err
+	}
+	text, err := encode(value)
+	return jsonvalue.HexSum(text), err
+}
+
 // decode reads a value that must be in the form of RFC 8785 and have the known members, each
 // once: then it encodes to the same bytes again.
 func decode(text []byte, into any) bool {
@@ -174,11 +185,6 @@ func (s *Statement) Payload() ([]byte, error) {
 		}
 	}
 	return encode(short)
-}
-
-// hasVersion reports whether the predicate is of a version that is read, with its members.
-func (s *Statement) hasVersion() bool {
-	return s.PredicateType == PredicateType && s.Predicate.Rules != nil || s.PredicateType == predicateBefore && s.Predicate.Rules == nil
 }
 
 // read reads the bytes that are signed.

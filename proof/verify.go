@@ -129,8 +129,7 @@ type verifier struct {
 	statement Statement
 	readable  bool
 	signers   []Signer
-	stamped   error   // what is wrong with a time stamp
-	line      []entry // the records that count
+	stamped   error // what is wrong with a time stamp
 	replayed  bool
 }
 
@@ -249,7 +248,7 @@ func (t Trust) judge(fingerprint string, when time.Time) (name string, counts bo
 // read reads the statement.
 func (v *verifier) read() *Reason {
 	s := &v.statement
-	if v.readable = s.read(v.payload) && s.Type == StatementType && s.hasVersion(); !v.readable {
+	if v.readable = s.read(v.payload) && s.Type == StatementType && s.PredicateType == PredicateType; !v.readable {
 		return refuse(BadStatement, "the content is not a statement in its one form, or of another version of Savant")
 	}
 	return nil
@@ -269,8 +268,7 @@ func (v *verifier) chain() *Reason {
 	if first.Format != state.Format || first.Workflow != run.Workflow || first.Run != run.ID || end.Status != run.Status || end.Hash != run.Head {
 		return refuse(BadChain, "the first record is not of the run, or the last one is not the end that the proof names")
 	}
-	var ok bool
-	if v.line, ok = effective(v.statement.entries); !ok {
+	if !v.statement.count() {
 		return refuse(BadChain, "a reset names a version that is not before it")
 	}
 	return nil
@@ -291,8 +289,8 @@ func (v *verifier) texts() *Reason {
 
 // receipts checks that each receipt is of a record that names it.
 func (v *verifier) receipts() *Reason {
-	if _, left := matched(v.line, v.statement.Predicate.Receipts); len(left) > 0 {
-		return refuse(BadReceipt, "the receipt %s is not of the record that names it, or stands twice or out of order", fault.Cut(left[0].ID, maxShown))
+	if left := v.statement.match(); len(left) > 0 {
+		return refuse(BadReceipt, "the receipt %s is not of the record that names it, nor of the call that its step asked for, or stands twice or out of order", fault.Cut(left[0].ID, maxShown))
 	}
 	return nil
 }
@@ -305,8 +303,8 @@ func (v *verifier) claims() *Reason {
 			return refuse(BadClaim, "an observation names record %d, which is no answer of a client", each.Version)
 		}
 	}
-	shown, seen := answers(v.line, p), map[string]bool{}
-	for i, claim := range p.Claims {
+	shown, seen := v.statement.answers(), map[string]bool{}
+	for _, claim := range p.Claims {
 		if seen[claim.Step] {
 			return refuse(BadClaim, "step %s has two claims", fault.Cut(claim.Step, maxShown))
 		}
@@ -317,9 +315,6 @@ func (v *verifier) claims() *Reason {
 			want = Claim{Step: claim.Step, Grade: claim.Grade}
 		}
 		want.Status = cmp.Or(want.Status, claim.Status)
-		if v.statement.PredicateType == predicateBefore && want.Grade == Recorded { // which did not tell them apart
-			want.Grade, p.Claims[i].Grade = Gateway, Recorded
-		}
 		if want != claim {
 			return refuse(BadClaim, "step %s is claimed as %s, and the records show %q", fault.Cut(claim.Step, maxShown), claim.Grade, want.Grade)
 		}
@@ -335,9 +330,10 @@ func (v *verifier) claims() *Reason {
 
 // subjects checks what the proof says it is about.
 func (v *verifier) subjects() *Reason {
-	want := Statement{Predicate: v.statement.Predicate, entries: v.statement.entries}
-	_, stated := v.statement.Commits()
-	if want.addSubjects(v.line, stated) != nil || !slices.EqualFunc(want.Subject, v.statement.Subject, func(a, b Subject) bool {
+	want := v.statement
+	_, stated := want.Commits()
+	want.Subject = nil
+	if want.addSubjects(stated) != nil || !slices.EqualFunc(want.Subject, v.statement.Subject, func(a, b Subject) bool {
 		return a.Name == b.Name && maps.Equal(a.Digest, b.Digest)
 	}) {
 		return refuse(BadSubject, "the subjects are not those that the records show")

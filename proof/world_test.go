@@ -37,12 +37,12 @@ steps:
 outputs: {size: "{{ state.size }}", text: "{{ said.text }}"}
 `
 
-// tools take the input of a call as it is.
+// tools take the input of a call as it is, but for a "since" that is null.
 type tools struct{ think.AnyTools }
 
 // Asked implements think.Tools.
 func (tools) Asked(call string, input json.RawMessage) (tool, digest string, err error) {
-	return call, digestOf(input), nil
+	return call, digestOf(json.RawMessage(strings.Replace(string(input), `,"since":null`, "", 1))), nil
 }
 
 func digestOf(raw json.RawMessage) string {

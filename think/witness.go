@@ -47,7 +47,7 @@ func (e *Engine) nextByReceipt(ctx context.Context, l *live, step flow.Handle, i
 	if err != nil {
 		return eventResult{}, err
 	}
-	raw, err := resultOfCall(receipt)
+	raw, err := ResultOfCall(receipt)
 	if err != nil {
 		return eventResult{}, err
 	}
@@ -146,10 +146,10 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 		next.StepID, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
 }
 
-// resultOfCall returns the result that a client would have sent: for a failed call a
+// ResultOfCall returns the result that a client would have sent: for a failed call a
 // CallToolResult with the error. The receipt's input is the step's, so a tool that
 // refused it would refuse it again.
-func resultOfCall(receipt state.Receipt) (json.RawMessage, error) {
+func ResultOfCall(receipt state.Receipt) (json.RawMessage, error) {
 	if !receipt.Failed {
 		return receipt.Result, nil
 	}
