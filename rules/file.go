@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"savant/internal/fields"
+	"savant/internal/redact"
 	"savant/think/flow"
 	"savant/think/flow/expression"
 )
@@ -24,6 +27,25 @@ type File struct {
 	secret   expression.Names
 	success  []success
 	layout   *flow.Layout
+}
+
+// WithoutSecrets returns the text of the file without the values of its secret facts: nothing
+// of a file where one cannot be found.
+func (f *File) WithoutSecrets(text string) string {
+	var values []string
+	var spans [][2]int
+	for name := range f.secret {
+		begin, end, _, known := f.layout.Span([]byte(text), fields.Join(f.at, "facts."+name))
+		if !known {
+			return redact.Mark
+		}
+		spans, values = append(spans, [2]int{begin, end}), append(values, fmt.Sprint(f.facts[name]))
+	}
+	slices.SortFunc(spans, func(a, b [2]int) int { return b[0] - a[0] })
+	for _, each := range spans { // the last first: those before keep their places
+		text = text[:each[0]] + redact.Mark + text[each[1]:]
+	}
+	return redact.FromLength(0, values...).KnownOnly().Text(text) // what is repeated elsewhere
 }
 
 // Rule restricts the calls of some tools.

@@ -163,7 +163,8 @@ func keptSources(root *os.Root, digest string) (kept sources, err error) {
 type Text struct{ File, Text string }
 
 // TextsIn returns the files of rules that judged calls of the folder in a time, or those that
-// hold now if none was judged, by file. The rules of workflows are not among them.
+// hold now if none was judged, by file, without the values of secret facts. The rules of
+// workflows are not among them.
 func (k *Keeper) TextsIn(from, to time.Time) (found []Text, err error) {
 	all, err := readAll(k.options.Root)
 	if err != nil {
@@ -184,8 +185,11 @@ func (k *Keeper) TextsIn(from, to time.Time) (found []Text, err error) {
 	}
 	for _, set := range sets {
 		for file, text := range set {
-			if !strings.HasPrefix(file, "@") {
-				found = append(found, Text{file, text})
+			if strings.HasPrefix(file, "@") {
+				continue
+			}
+			if read, err := rules.Parse(file, []byte(text)); err == nil { // else no call was made by it
+				found = append(found, Text{file, read.WithoutSecrets(text)})
 			}
 		}
 	}

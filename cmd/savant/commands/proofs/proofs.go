@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,9 +77,16 @@ func (p *program) prove(ctx context.Context, a *app.App, run app.Run, in request
 	if err != nil {
 		return err
 	}
+	clean := app.Redactor(p.World.Environment, p.Loaded).Certain()
+	for i, each := range statement.Predicate.Rules { // which nothing names by digest
+		statement.Predicate.Rules[i].Text = clean.Text(each.Text)
+	}
 	hidden, err := proof.Redact(statement, in.redact)
 	if err != nil {
 		return err
+	}
+	if found := statement.Secrets(clean.Text); len(found) > 0 {
+		fmt.Fprintf(p.Stderr, "savant: what looks like a secret is in the proof, in %s: --redact takes it out of records\n", strings.Join(found, ", "))
 	}
 	file, err := proof.Seal(statement, signers...)
 	if err != nil {
