@@ -345,8 +345,9 @@ func sentence(found fault.Diagnostic) string {
 
 // Notifier tells another program that a person is asked.
 type Notifier interface {
-	// Send takes a message and does not wait until it is delivered.
-	Send(message notify.Message)
+	// Send takes a message and does not wait until it is delivered. It reports whether it took
+	// the message; the hub sends one again that was not taken.
+	Send(message notify.Message) bool
 }
 
 // noticesPause is the least time between two looks for questions, noticesTick the most:
@@ -367,9 +368,7 @@ func (h *Hub) notices(ctx context.Context) {
 		messages, quiet = h.waiting(ctx, quiet)
 		now := map[string]bool{}
 		for _, each := range messages {
-			if now[each.ID] = true; !sent[each.ID] {
-				h.options.Notifier.Send(each)
-			}
+			now[each.ID] = sent[each.ID] || h.options.Notifier.Send(each)
 		}
 		sent = now
 		select {

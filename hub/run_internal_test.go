@@ -15,9 +15,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"savant/hub/notify"
 	"savant/internal/redact"
 	"savant/packages"
 	"savant/rules"
@@ -352,6 +354,33 @@ func TestTheFirstViewOfALongRunIsSmall(t *testing.T) {
 	require.Contains(t, page, "10000 of 10000")
 	require.Contains(t, page, "1–100 of 10043")
 	require.Less(t, len(s.page("/runs/long/r1?step=each&q=each_9")), 200<<10)
+}
+
+// slowNotifier takes a message the second time that it is sent.
+type slowNotifier chan notify.Message
+
+func (n slowNotifier) Send(message notify.Message) bool {
+	n <- message
+	return len(n) != 1
+}
+
+type nothingAsked struct{ Calls }
+
+func (nothingAsked) Questions() ([]rulesessions.Question, error) { return nil, nil }
+
+// TestAMessageThatIsNotTakenIsSentAgain: many questions at once and a slow receiver lose none.
+func TestAMessageThatIsNotTakenIsSentAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "asks", "steps:\n  - {id: sure, call: human.approve, input_template: {message: \"Sure?\"}}\n")
+	s.plan("asks", "r1", nil)
+	sent := make(slowNotifier, 10)
+	s.hub.options.Notifier, s.hub.options.Calls = sent, nothingAsked{}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.hub.work.Go(func() { s.hub.notices(ctx) })
+	require.Eventually(t, func() bool { return len(sent) == 2 }, 20*time.Second, 10*time.Millisecond)
+	cancel()
+	s.hub.Wait()
+	require.Equal(t, <-sent, <-sent)
 }
 
 // TestALongQuestionIsWholeBehindALink: the page has its beginning and takes the answer; a

@@ -93,12 +93,13 @@ func keyOf(secret string) []byte {
 	return []byte(secret)
 }
 
-// Send queues a message. If too many wait, it is dropped, and the log says so.
-func (s *Sender) Send(message Message) {
+// Send queues a message, and reports whether it did: not if too many wait.
+func (s *Sender) Send(message Message) bool {
 	select {
 	case s.waiting <- message:
+		return true
 	default:
-		s.logger.Warn("a notification was dropped: too many wait", "host", s.host, "run", message.Data.Run)
+		return false
 	}
 }
 
