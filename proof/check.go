@@ -74,7 +74,8 @@ func (d Demand) Check(report Report) (found []fault.Diagnostic, err error) {
 	}
 	s := report.Statement
 	if seen, stated := s.Commits(); d.Commit != seen && d.Commit != stated {
-		say(NotCovered, "the proof is about the commit %q, not %s", cmp.Or(stated, seen), d.Commit)
+		about := strings.TrimSpace(seen + " " + stated)
+		say(NotCovered, "the proof is about %s, not %s", cmp.Or(about, "no commit (savant proof RUN --commit SHA states one)"), d.Commit)
 	}
 	run := s.Predicate.Run
 	if d.Workflow != "" && run.Workflow != d.Workflow {
