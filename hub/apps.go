@@ -68,8 +68,7 @@ type appAnswer struct {
 	Code   string `json:"code"`
 }
 
-// Icons are pictures in PNG by the names of engines, and Savant's own, which stands for the tools
-// of think and of its pages too.
+// Icons are pictures in PNG by the names of engines, and Savant's own.
 func Icons() map[string][]byte {
 	icons := map[string][]byte{}
 	files, _ := static.ReadDir("static/icons") // they are built in
