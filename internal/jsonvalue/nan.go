@@ -7,8 +7,9 @@ import (
 	"savant/internal/pattern"
 )
 
-// stringOrNoNumber matches strings, which are kept, and the numbers that JSON does not have.
-var stringOrNoNumber = pattern.Lazy(`"(?:\\.|[^"\\])*"|-?\b(?:NaN|Infinity)\b`)
+// stringOrNoNumber matches strings, which are kept, and the numbers that JSON does not have. A
+// string without its end is one too: to look for the end behind each number would be quadratic.
+var stringOrNoNumber = pattern.Lazy(`(?s)"(?:\\.|[^"\\])*"?|-?\b(?:NaN|Infinity)\b`)
 
 // WithoutNaN replaces the numbers that JSON does not have by null, as JavaScript does.
 func WithoutNaN(text []byte) []byte {
