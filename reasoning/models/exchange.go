@@ -58,9 +58,10 @@ func (c *partialAnswer) wrote(text string) {
 }
 
 // callAt returns the latest call with a number, adding it if there is none. A part with a
-// name and another id begins a call of its own: some services number all calls alike.
+// name and another id begins a call of its own: some services number all calls alike. No
+// intent has more than MaxCalls, so that a part of one further back is not looked for.
 func (c *partialAnswer) callAt(number int, id, name string) *call {
-	for _, each := range slices.Backward(c.calls) {
+	for _, each := range slices.Backward(c.calls[max(0, len(c.calls)-reasoning.MaxCalls):]) {
 		if each.number == number && (name == "" || id != "" && id == each.id || id == "" && each.args.Len() == 0) {
 			if name != each.name {
 				each.name += name
