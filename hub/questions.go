@@ -152,6 +152,7 @@ func (h *Hub) question(pending think.Pending) question {
 	q.Hidden = !q.form.IsVisible() || !slices.EqualFunc(parts, q.Parts, func(a, b questionPart) bool {
 		return a == b && h.options.Redactor.Text(a.Text) == a.Text && h.options.Redactor.Text(a.Name) == a.Name
 	})
+	q.Parts = clean(h.options.Redactor, q.Parts) // before a page cuts them, and where no page does it
 	if !q.Approval {
 		q.Fields = q.fields
 	}

@@ -398,6 +398,11 @@ func TestALongQuestionIsWholeBehindALink(t *testing.T) {
 		}
 		s := newSite(t, "long", "params: {text: {type: string}}\nsteps:\n  - {id: sure, "+question+"}\n")
 		long := strings.Repeat("- \"<a line>\"\n", 20_000/(1+20*strings.Count(name, " "))) + "the last line"
+		secret := "ghp_" + strings.Repeat("aB1", 12)
+		s.plan("long", "r2", map[string]any{"text": secret + " " + long})
+		for _, each := range s.hub.questionsOf(t.Context(), state.Key{Workflow: "long", Run: "r2"}, think.Caller{}) {
+			require.NotContains(t, s.page("/runs/long/r2/value?question="+each.Step+"&digest="+each.Digest), secret, name)
+		}
 		s.plan("long", "r1", map[string]any{"text": long})
 		page := s.page("/runs/long/r1")
 		require.Less(t, len(page), 200<<10, name)
