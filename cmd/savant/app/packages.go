@@ -254,15 +254,18 @@ func (a *App) ProjectContent(ctx context.Context) (packages.Fetched, error) {
 type ruleFiles struct {
 	regularFiles
 	files *packages.Files
+	root  *os.Root
 }
+
+var errLeadsNowhere = errors.New("it is a link that leads nowhere")
 
 // RuleFiles are the files of rules of a folder, for a program that opens nothing else.
 func RuleFiles(root *os.Root) fs.FS {
 	files := regularFiles{linkedFiles{root}}
-	return ruleFiles{files, packages.NewFiles(files)}
+	return ruleFiles{files, packages.NewFiles(files), root}
 }
 
-func (a *App) ruleFiles() ruleFiles { return ruleFiles{a.files.regularFiles, a.packages} }
+func (a *App) ruleFiles() ruleFiles { return ruleFiles{a.files.regularFiles, a.packages, a.files.root} }
 
 // Open opens a file of the project, or else of a package.
 func (r ruleFiles) Open(name string) (fs.File, error) {
@@ -285,6 +288,11 @@ func (r ruleFiles) Stat(name string) (fs.FileInfo, error) {
 // ReadDir lists the files of both.
 func (r ruleFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	own, err := r.regularFiles.ReadDir(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, absent := r.root.Lstat(name); absent == nil { // not no rules, but those that a link hides
+			err = &fs.PathError{Op: "readdir", Path: name, Err: errLeadsNowhere}
+		}
+	}
 	shared, sharedErr := r.files.ReadDir(name)
 	switch {
 	case errors.Is(sharedErr, fs.ErrNotExist):
