@@ -56,6 +56,10 @@ var doubt = pattern.Lazy(`(?i)(\b(not|no|never|if|whether|should|will|would|coul
 // reading fits a command that shows or changes files, whose words are no programs.
 var reading = pattern.Lazy(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
 
+// hiding fits a call that carries out what its words do not name: a task, a script, another
+// machine or another agent. It may have done what is asserted.
+var hiding = pattern.Lazy(`(?i)^[\s"'(\[]*((/\S*/)?(ba|z|da)?sh[\s",]+-\w+[\s",']+)?(\w+=\S*\s)*((make|just|task|rake|mage|invoke|(npm|cargo|uv|poetry)\s+(run|make)|yarn|pnpm|npx|bunx?|docker|podman|ssh|gh|glab|act|pre-commit)($|[\s"',])|[\w.~-]*/|(ba|z|da)?sh\s+[^-\s]|\S*(task|agent|delegate|workflow)\w*\s)`)
+
 // quoting fits what a text repeats, and what a client has a model write of the session so far
 // when the session grows long.
 var quoting = pattern.Lazy("(?s)<(?:analysis|summary|state_snapshot)>.*?(?:</(?:analysis|summary|state_snapshot)>|$)|\"[^\"]*\"|“[^”]*”|```.*?(?:```|$)|`[^`]*`")
@@ -115,21 +119,26 @@ func (l *linter) judge(line int, sentence string) {
 	}
 	for _, each := range l.subjects {
 		if each.says.MatchString(sentence) {
-			verdict, why := l.look(each)
-			l.found = append(l.found, Assertion{line, sentence, verdict, why})
+			if verdict, why := l.look(each); verdict != "" {
+				l.found = append(l.found, Assertion{line, sentence, verdict, why})
+			}
 		}
 	}
 }
 
 // ran reports whether a part of a line of a shell could show what is asserted.
-func (s subject) ran(line string) bool {
+func (s subject) ran(line string) bool { return runs(line, s.call) }
+
+// runs reports whether a part of a line of a shell that does not only read fits a pattern.
+func runs(line string, pattern *regexp.Regexp) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }), func(part string) bool {
-		return !reading().MatchString(part) && s.call.MatchString(part)
+		return !reading().MatchString(part) && pattern.MatchString(part)
 	})
 }
 
+// look returns no verdict where a call may have done what is asserted and does not show it.
 func (l *linter) look(about subject) (Verdict, string) {
-	last, edit := -1, -1
+	last, edit, hidden := -1, -1, -1
 	for i, each := range l.calls {
 		switch {
 		case editing().MatchString(each.tool):
@@ -138,15 +147,20 @@ func (l *linter) look(about subject) (Verdict, string) {
 			}
 		case about.ran(each.command) || about.tools.MatchString(each.tool+" "+each.command):
 			last = i
+		case !each.failed && (runs(each.command, hiding()) || hiding().MatchString(each.tool+" ")):
+			hidden = i
 		}
 	}
+	stale := about.fades && edit > last
 	switch {
+	case last >= 0 && !l.calls[last].failed && !stale:
+		return Witnessed, "the last call that could show it succeeded"
+	case hidden > last && (!about.fades || hidden > edit):
+		return "", ""
 	case last < 0:
 		return Unwitnessed, "there is no call with a result that could show it"
 	case l.calls[last].failed:
 		return Unwitnessed, "the last call that could show it failed"
-	case about.fades && edit > last:
-		return Outdated, "files were edited after the last call that shows it"
 	}
-	return Witnessed, "the last call that could show it succeeded"
+	return Outdated, "files were edited after the last call that shows it"
 }

@@ -56,6 +56,7 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 		"failed":                    {session("do: Bash pytest -q", "fail", "say: The tests pass."), []proof.Verdict{proof.Unwitnessed}},
 		"edited since":              {session("do: Bash npm test", "ok", "do: Edit x", "ok", "say: All tests pass."), []proof.Verdict{proof.Outdated}},
 		"run again":                 {session("do: Bash npm test", "ok", "do: Edit x", "ok", "do: Bash npm test", "ok", "say: All tests pass."), []proof.Verdict{proof.Witnessed}},
+		"a task afterwards":         {session("do: Bash npm test", "ok", "do: Bash make", "ok", "say: All tests pass."), []proof.Verdict{proof.Witnessed}},
 		"an edit failed":            {session("do: Bash npm test", "ok", "do: Edit x", "fail", "say: All tests pass."), []proof.Verdict{proof.Witnessed}},
 		"pushed":                    {session("do: Bash cd x && git push origin main", "ok", "do: Write y", "ok", "say: I've pushed the branch"), []proof.Verdict{proof.Witnessed}},
 		"not pushed":                {session("say: Changes have been pushed; I committed them"), []proof.Verdict{proof.Unwitnessed, proof.Unwitnessed}},
@@ -86,6 +87,12 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 			events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: All tests pass."))
 			require.Equal(t, verdict, proof.Lint(events)[0].Verdict, command)
 		}
+	}
+	for _, command := range []string{"make", "gh pr checks --watch", "./run.sh --push", "bash scripts/ci.sh", "docker compose run app", "npm run ci", "cd x && just"} {
+		events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: All tests pass. I've pushed the branch"))
+		require.Empty(t, proof.Lint(events), "what %s does is not shown", command)
+		events, _ = proof.ReadLog(session("do: Bash "+command, "fail", "do: Bash go build -o bin/x ./cmd/x", "ok", "say: All tests pass."))
+		require.Len(t, proof.Lint(events), 1, command)
 	}
 	events, _ := proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
 	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
