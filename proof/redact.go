@@ -110,9 +110,9 @@ func Redact(statement *Statement, rules []string) ([]Disclosure, error) {
 	return r.hidden, err
 }
 
-// Secrets returns where a statement has what a cleaning takes out: records are whole, or their
+// Sensitive returns where a statement has what a cleaning takes out: records are whole, or their
 // hashes would not fit.
-func (s *Statement) Secrets(clean func(string) string) (found []string) {
+func (s *Statement) Sensitive(clean func(string) string) (found []string) {
 	for i, each := range s.Predicate.Records {
 		if shown := hiddenPattern().ReplaceAllString(each, `""`); clean(shown) != shown {
 			found = append(found, "record "+strconv.Itoa(i+1))

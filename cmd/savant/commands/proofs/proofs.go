@@ -85,7 +85,7 @@ func (p *program) prove(ctx context.Context, a *app.App, run app.Run, in request
 	if err != nil {
 		return err
 	}
-	if found := statement.Secrets(clean.Text); len(found) > 0 {
+	if found := statement.Sensitive(clean.Text); len(found) > 0 {
 		fmt.Fprintf(p.Stderr, "savant: what looks like a secret is in the proof, in %s: --redact takes it out of records\n", strings.Join(found, ", "))
 	}
 	file, err := proof.Seal(statement, signers...)
