@@ -19,8 +19,8 @@ import (
 	"savant/proof"
 )
 
-// patience bounds a wait that would otherwise never end.
-const patience = time.Minute
+// patience bounds the waits of a test, which would otherwise never end.
+const patience = 5 * time.Minute
 
 // browser opens a tab of Chromium, for make browser and CI.
 func browser(t testing.TB) context.Context {
