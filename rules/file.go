@@ -29,8 +29,8 @@ type File struct {
 	layout   *flow.Layout
 }
 
-// WithoutSecrets returns the text of the file without the values of its secret facts: nothing
-// of a file where one cannot be found.
+// WithoutSecrets returns the text of the file without the values of its secret facts. It
+// returns only a mark if the place of one is not known.
 func (f *File) WithoutSecrets(text string) string {
 	var values []string
 	var spans [][2]int

@@ -57,8 +57,8 @@ func Set(text []byte, format Format, entries []Entry) ([]byte, error) {
 }
 
 // Remove returns the text without the entries, whatever their values, and without
-// objects and arrays that became empty. What earlier, the text before Set, has of
-// these comes back or stays. The errors are those of Set.
+// objects and arrays that became empty. Those that earlier, the text before Set, has
+// stay or come back. The errors are those of Set.
 func Remove(text []byte, format Format, entries []Entry, earlier []byte) ([]byte, error) {
 	earlier, _ = bytes.CutPrefix(earlier, bom)
 	was, err := decoded(earlier, format)

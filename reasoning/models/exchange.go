@@ -57,9 +57,9 @@ func (c *partialAnswer) wrote(text string) {
 	}
 }
 
-// callAt returns the latest call with a number, adding it if there is none. A part with a
-// name and another id begins a call of its own: some services number all calls alike. No
-// intent has more than MaxCalls, so that a part of one further back is not looked for.
+// callAt returns the latest call with a number, and adds it if there is none. A part that has
+// a name and another id begins a new call, because some services give all calls one number.
+// Only the last MaxCalls calls are searched: an intent has no more.
 func (c *partialAnswer) callAt(number int, id, name string) *call {
 	for _, each := range slices.Backward(c.calls[max(0, len(c.calls)-reasoning.MaxCalls):]) {
 		if each.number == number && (name == "" || id != "" && id == each.id || id == "" && each.args.Len() == 0) {
@@ -228,8 +228,11 @@ func (s *service) objects(from io.Reader, into taker) error {
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			return s.brokeOff(into)
 		case err != nil: // perhaps for its NaN
-			object, _ = io.ReadAll(io.MultiReader(decoder.Buffered(), from)) // what cannot be read is no JSON
-			return s.part(object, into)
+			rest, _ := io.ReadAll(io.MultiReader(decoder.Buffered(), from)) // what cannot be read is no JSON
+			if mended := jsonvalue.WithoutNaN(rest); !bytes.Equal(mended, rest) {
+				return s.objects(bytes.NewReader(mended), into)
+			}
+			return s.part(rest, into)
 		}
 		if err := s.part(object, into); err != nil {
 			return err

@@ -25,6 +25,10 @@ var streams = map[string]struct {
 {"model":"llama3.2","created_at":"2023-08-04T08:52:19.385406455-07:00","message":{"role":"assistant","content":" sky"},"done":false}
 {"model":"llama3.2","created_at":"2023-08-04T19:22:45.499127Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","total_duration":4883583458,"load_duration":1334875,"prompt_eval_count":26,"prompt_eval_duration":342546000,"eval_count":282,"eval_duration":4535599000}
 `, models.Reply{Text: "The sky", PromptTokens: 26, OutputTokens: 282}, "The| sky"},
+	"ollama, no number": {"ollama:m", `{"message":{"content":"The"},"score":NaN,"done":false}
+{"message":{"content":" sky"},"score":NaN,"done":false}
+{"message":{"content":"."},"done":true,"eval_count":3}
+`, models.Reply{Text: "The sky.", OutputTokens: 3}, "The| sky|."},
 	"ollama, a tool": {"ollama:llama3.2", `{"model":"llama3.2","created_at":"2025-07-07T20:22:19.184789Z","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"get_weather","arguments":{"city":"Tokyo"}}}]},"done":false}
 {"model":"llama3.2","created_at":"2025-07-07T20:22:19.19314Z","message":{"role":"assistant","content":""},"done_reason":"stop","done":true,"total_duration":182242375,"prompt_eval_count":169,"eval_count":15}
 `, models.Reply{Text: `{"action":"tool","calls":[{"tool_name":"get_weather","args":{"city":"Tokyo"}}]}`, PromptTokens: 169, OutputTokens: 15}, ""},
