@@ -76,7 +76,7 @@ func TestLocksThatWereTamperedWith(t *testing.T) {
 		{`"format":1`, `"format":2`}, {`"local/ops"`, `"../ops"`}, {`"local/ops"`, `"local/../../x"`}, {`"local/ops"`, `"/etc"`}, {`"local/ops"`, `"ops"`}, {`"local/ops"`, `"a/b/c/d"`}, {`"local/ops"`, `".git/x"`},
 		{`../ops@v1`, `ext::sh -c x@v1`}, {`../ops@v1`, `-x@v1`}, {commit, "HEAD"}, {commit, "--all"}, {`"commit":"` + commit + `",`, ""}, {`../ops@v1`, `../ops`},
 		{"workflows/a.yaml", "../a.yaml"}, {"workflows/a.yaml", "workflows/../../a.yaml"}, {"workflows/a.yaml", ".savant/ci.yaml"}, {"workflows/a.yaml", "workflows/.hidden.yaml"}, {"workflows/a.yaml", "workflows/a.sh"},
-		{"workflows/a.yaml", "prompts.yml"}, {"workflows/a.yaml", "workflows//a.yaml"}, {"workflows/a.yaml", `workflows/a\\b.yaml`}, {"workflows/a.yaml", "/workflows/a.yaml"}, {"workflows/a.yaml", "schemas/x/y.json"}, {"workflows/a.yaml", "workflows/con.yaml"}, {"workflows/a.yaml", "workflows/x./a.yaml"},
+		{"workflows/a.yaml", "prompts.yaml"}, {"workflows/a.yaml", "prompts/a.sh"}, {"workflows/a.yaml", "workflows/prompts.yml/a.md"}, {"workflows/a.yaml", "workflows//a.yaml"}, {"workflows/a.yaml", `workflows/a\\b.yaml`}, {"workflows/a.yaml", "/workflows/a.yaml"}, {"workflows/a.yaml", "schemas/x/y.json"}, {"workflows/a.yaml", "workflows/con.yaml"}, {"workflows/a.yaml", "workflows/x./a.yaml"},
 		{`"packages"`, "\n<<<<<<< HEAD\n\"packages\""}, {`"commit"`, `"name":"local/two","commit"`}, {digest, "sha256:0"}, {digest, "md5:" + strings.Repeat("0", 64)}, {`{"workflows/a.yaml":"` + digest + `"}`, `{}`}, {"]}", ""}, {`]}`, `,{"name":"Local/OPS","source":"../x","files":{"workflows/a.yaml":"` + digest + `"}}]}`},
 	} {
 		_, err := packages.ReadLock([]byte(strings.Replace(whole, change[0], change[1], 1)))

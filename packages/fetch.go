@@ -135,7 +135,7 @@ func readFolder(source Source, folder string) (Fetched, error) {
 // belowPackage reports whether a folder is one of a package, or below one.
 func belowPackage(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return (top == workflowFolder || top == schemaFolder || top == ruleFolder) && name != Vendor
+	return slices.Contains([]string{workflowFolder, schemaFolder, ruleFolder, promptFolder}, top) && name != Vendor
 }
 
 // notRead is TOOL_FAILED for a source, with the cause; a coded cause stays.

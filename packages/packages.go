@@ -1,5 +1,5 @@
 // Package packages shares workflows between projects: a package is what a git repository, a
-// folder or an archive has in workflows/, schemas/ and rules/, and nothing else. A project
+// folder or an archive has in workflows/, schemas/, prompts/ and rules/, and prompts.yml; nothing else. A project
 // names its packages in workflows.lock, with the digest of each file. Their content lies in
 // .savant/packages, or in workflows/vendor, and only content that fits its digest is used.
 package packages
@@ -32,6 +32,8 @@ const (
 	workflowFolder = "workflows"
 	schemaFolder   = "schemas"
 	ruleFolder     = "rules"
+	promptFolder   = "prompts"
+	promptFile     = "prompts.yml"
 )
 
 // unsharable is a part of a name that is hidden, or that another system cannot have.
@@ -43,11 +45,14 @@ const pointerHead = "version https://git-lfs.github.com/spec/"
 // Content is what a package consists of: the bytes of its files by their names.
 type Content map[string][]byte
 
-// IsPackageFile reports whether a package has a file of this name: a workflow, cases, a schema or a
-// rule. All other files of a source are left out.
+// IsPackageFile reports whether a package has a file of this name: a workflow, cases, a schema, a
+// prompt or a rule. All other files of a source are left out.
 func IsPackageFile(name string) bool {
 	folder, rest, below := strings.Cut(name, "/")
-	if !below || len(name) > maxPath || !utf8.ValidString(name) || path.Clean(name) != name || strings.Contains(name, "\\") {
+	if !below {
+		return name == promptFile
+	}
+	if len(name) > maxPath || !utf8.ValidString(name) || path.Clean(name) != name || strings.Contains(name, "\\") {
 		return false
 	}
 	for part := range strings.SplitSeq(name, "/") {
@@ -62,6 +67,8 @@ func IsPackageFile(name string) bool {
 		return yaml && !strings.HasPrefix(rest, vendorName+"/") && strings.Count(rest, "/") < 3
 	case ruleFolder:
 		return yaml && strings.Count(rest, "/") < 3
+	case promptFolder:
+		return extension == ".md" && strings.Count(rest, "/") < 3
 	case schemaFolder:
 		return extension == ".json" && !strings.Contains(rest, "/")
 	}
@@ -82,19 +89,14 @@ func (c Content) Digests() map[string]string {
 	return made
 }
 
-// Workflows returns the names of the workflows' files, without cases.
-func (c Content) Workflows() []string { return c.namesIn(workflowFolder, false) }
-
 // Rules returns the names of the files of rules, without cases.
-func (c Content) Rules() []string { return c.namesIn(ruleFolder, false) }
+func (c Content) Rules() []string {
+	return slices.DeleteFunc(c.Names(), func(name string) bool { return !strings.HasPrefix(name, ruleFolder+"/") || isCases(name) })
+}
 
-// Cases returns the names of the cases of workflows.
-func (c Content) Cases() []string { return c.namesIn(workflowFolder, true) }
-
-func (c Content) namesIn(folder string, cases bool) []string {
-	return slices.DeleteFunc(c.Names(), func(name string) bool {
-		return !strings.HasPrefix(name, folder+"/") || isCases(name) != cases
-	})
+// Prompts returns the names of prompts.yml and of what it names.
+func (c Content) Prompts() []string {
+	return slices.DeleteFunc(c.Names(), func(name string) bool { return name != promptFile && !strings.HasPrefix(name, promptFolder+"/") })
 }
 
 func isCases(name string) bool {
@@ -126,7 +128,7 @@ func (c Content) check(source Source) error {
 	}
 	switch {
 	case len(c) == 0:
-		return fault.New(fault.InvalidParams, "%s has no workflow, schema or rule: a package has them in workflows/, schemas/ and rules/", source)
+		return fault.New(fault.InvalidParams, "%s has no workflow, schema, prompt or rule: a package has them in workflows/, schemas/, prompts/ and rules/", source)
 	case len(c) > maxFiles || bytes > maxBytes:
 		return fault.New(fault.LimitExceeded, "%s has %d files of %d bytes, and a package has at most %d of %d", source, len(c), bytes, maxFiles, maxBytes)
 	}

@@ -66,6 +66,43 @@ func (l *Library) DriverPromptVersions() ([]string, error) {
 	return slices.Sorted(maps.Keys(files)), err
 }
 
+// PromptTexts returns what the prompts say, by what a person calls each: "driver 1.1",
+// "persona engineer", "rule bug". PROMPT_NOT_FOUND for a version whose file is not there.
+func (l *Library) PromptTexts() (map[string]string, error) {
+	whole, err := l.Prompts()
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, section := range []string{"driver", "agent"} {
+		latest, versions, err := versionsOf(whole, section)
+		if err != nil {
+			return nil, err
+		}
+		texts["latest "+section] = latest
+		for version, each := range versions {
+			prompt, err := l.readPrompt(version, each.file)
+			if err != nil {
+				return nil, err
+			}
+			texts[section+" "+version] = prompt.Hash
+		}
+	}
+	personas, _ := whole["personas"].([]any)
+	rules, _ := whole["amr_rules"].([]any)
+	texts["default persona"] = nameOf(first(personas))
+	for kind, list := range map[string][]any{"persona": personas, "rule": rules} {
+		for _, each := range list {
+			text, err := jsonvalue.Encode(each)
+			if err != nil {
+				return nil, err
+			}
+			texts[kind+" "+nameOf(each)] = string(text)
+		}
+	}
+	return texts, nil
+}
+
 // AgentPrompt returns the driver prompt of the agent, the latest version:
 // PROMPT_NOT_FOUND. complex is its flag in prompts.yml.
 func (l *Library) AgentPrompt() (prompt *DriverPrompt, complex bool, err error) {

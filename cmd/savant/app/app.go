@@ -152,7 +152,7 @@ func Open(ctx context.Context, options Options) (*App, error) {
 		a.Logger.Error("no run can be kept", "reason", unusable)
 	}
 	a.trust = options.Settings.Folder
-	project := guardedFiles{a.files.regularFiles, savant.Files, a.trust}
+	project := guardedFiles{regularFiles: a.files.regularFiles, bundled: savant.Files, folder: a.trust}
 	shown := a.Path
 	if a.settings.HTTP.Address != "" { // whoever asks is elsewhere
 		shown = filepath.Base(a.Path)

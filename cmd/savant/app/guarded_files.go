@@ -21,6 +21,8 @@ type guardedFiles struct {
 	regularFiles
 	bundled fs.FS
 	folder  *trust.Folder
+	// origin returns the package of a file; nil: there is none.
+	origin func(file string) string
 }
 
 // maxGuarded is the maximum size of a file that a person can accept, in bytes.
@@ -84,6 +86,9 @@ func (g guardedFiles) part(name string) (part trust.Part, info fs.FileInfo, guar
 		shown = "replaces the bundled " + string(kind)
 	} else if _, err := fs.Stat(g.bundled, name); err == nil {
 		shown += " instead of the bundled file"
+	}
+	if g.origin != nil {
+		shown += ", of the package " + g.origin(name)
 	}
 	id := name
 	if kind != trust.Prompt {

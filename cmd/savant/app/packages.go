@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -32,7 +33,7 @@ type packageFiles struct {
 }
 
 func newPackageFiles(files *packages.Files, folder *trust.Folder) packageFiles {
-	return packageFiles{guardedFiles{regularFiles{files}, savant.Files, folder}, files}
+	return packageFiles{guardedFiles{regularFiles{files}, savant.Files, folder, files.Origin}, files}
 }
 
 // OriginOf implements library.Originated.
@@ -83,14 +84,43 @@ func (a *App) staged(folder string, pack packages.Package) (*think.Engine, *pack
 	return a.engine(slices.Insert(slices.Clone(a.layers), len(a.layers)-1, library.Layer{Files: files, Origin: pack.Name})...), files
 }
 
-// Preview reads the workflows of a staged package as they will be used. The error is that of
-// its rules, or why it cannot be read.
-func (a *App) Preview(ctx context.Context, folder string, pack packages.Package) ([]PreviewedWorkflow, error) {
+// Preview reads the workflows of a staged package as they will be used, and what its prompts
+// set. The error is that of its rules or prompts, or why it cannot be read.
+func (a *App) Preview(ctx context.Context, folder string, pack packages.Package) (workflows []PreviewedWorkflow, prompts []string, err error) {
 	engine, staged := a.staged(folder, pack)
 	defer engine.Close()
 	if _, err := sessions.Load(staged); err != nil {
+		return nil, nil, err
+	}
+	if prompts, err = a.promptsSet(engine.Library); err == nil {
+		workflows, err = a.previewWorkflows(ctx, engine, staged, pack)
+	}
+	return workflows, prompts, err
+}
+
+// promptsSet names what a library's prompts set other than the project's do now, and checks
+// that they can be read.
+func (a *App) promptsSet(staged *library.Library) ([]string, error) {
+	after, err := staged.PromptTexts()
+	if err != nil {
 		return nil, err
 	}
+	before, err := a.Think.Library.PromptTexts()
+	if err != nil {
+		before = nil // the project's own cannot be read, as its use says
+	}
+	found := []string{}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if old, had := before[name]; had && old != after[name] {
+			found = append(found, name+" (replaced)")
+		} else if !had {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+func (a *App) previewWorkflows(ctx context.Context, engine *think.Engine, staged *packages.Files, pack packages.Package) ([]PreviewedWorkflow, error) {
 	names, err := library.WorkflowFiles(staged)
 	if err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ func Commands(shared *cli.Program) []*cobra.Command {
 func (p *program) addCommand() *cobra.Command {
 	var yes bool
 	command := &cobra.Command{Use: "add SOURCE[@TAG]", Short: "Add the workflows of a repository, a folder or an archive",
-		Long: "Add the workflows, schemas, rules and cases of a git repository at a tag, of a folder, or of an archive.\n" +
-			"Nothing else is taken: no ci.yaml, servers, settings, prompts, links or submodules. It shows what comes and asks;\n" +
+		Long: "Add the workflows, schemas, prompts, rules and cases of a git repository at a tag, of a folder, or of an archive.\n" +
+			"Nothing else is taken: no ci.yaml, servers, settings, links or submodules. It shows what comes and asks;\n" +
 			packages.LockName + " then names the source, the commit and the digest of each file, and only such content is used.",
 		Example: "  savant workflows add https://example.com/acme/procedures@v1.2.0\n" +
 			"  savant workflows add git@example.com:acme/mono.git//ops@v3\n  savant workflows add ../procedures\n  savant workflows add release.tar.gz",
@@ -75,6 +75,7 @@ type candidate struct {
 	fetched packages.Fetched
 	stage   *packages.Stage
 	shown   []app.PreviewedWorkflow
+	prompts []string // what they set, as a person calls it
 }
 
 // shownPackage is the output of add and update --dry with --json.
@@ -85,6 +86,7 @@ type shownPackage struct {
 	Signed    string                  `json:"signed,omitempty"`
 	Workflows []app.PreviewedWorkflow `json:"workflows"`
 	Rules     []string                `json:"rules"`
+	Prompts   []string                `json:"prompts"`
 	LeftOut   []string                `json:"left_out"`
 	Changes   []packages.Change       `json:"changes,omitempty"`
 	Runs      []app.ReplayedRun       `json:"runs,omitempty"`
@@ -93,7 +95,7 @@ type shownPackage struct {
 
 func (c candidate) shownPackage() shownPackage {
 	return shownPackage{Package: c.pack.Name, Source: c.pack.Source, Commit: c.pack.Commit, Signed: c.pack.Signed, Workflows: c.shown,
-		Rules: append([]string{}, c.fetched.Content.Rules()...), LeftOut: append([]string{}, c.fetched.LeftOut...)}
+		Rules: append([]string{}, c.fetched.Content.Rules()...), Prompts: c.prompts, LeftOut: append([]string{}, c.fetched.LeftOut...)}
 }
 
 // candidate fetches a source, stages it and reads its workflows. The stage is the caller's
@@ -112,7 +114,7 @@ func (p *program) candidate(ctx context.Context, a *app.App, source packages.Sou
 	if made.stage, err = a.PackageStore().Stage(made.pack, fetched.Content); err != nil {
 		return nil, err
 	}
-	if made.shown, err = a.Preview(ctx, made.stage.Folder, made.pack); err != nil {
+	if made.shown, made.prompts, err = a.Preview(ctx, made.stage.Folder, made.pack); err != nil {
 		return nil, errors.Join(err, made.stage.Discard())
 	}
 	return made, nil
@@ -210,6 +212,10 @@ func (p *program) show(made *candidate) {
 	}
 	if rules := made.fetched.Content.Rules(); len(rules) > 0 {
 		fmt.Fprintf(p.Stdout, "\n  rules           %s\n", visible.Line(strings.Join(rules, ", ")))
+	}
+	if prompts := made.fetched.Content.Prompts(); len(prompts) > 0 {
+		fmt.Fprintf(p.Stdout, "\n  prompts         %s\n                  models see them once savant trust accepts them; the project's own come first\n", visible.Line(strings.Join(prompts, ", ")))
+		p.showList("they set", made.prompts)
 	}
 	if len(made.fetched.LeftOut) > 0 {
 		fmt.Fprintf(p.Stdout, "\n  left out        %s\n", visible.Line(fault.Cut(strings.Join(made.fetched.LeftOut, ", "), 400)))
@@ -365,8 +371,8 @@ func (p *program) vendorCommand() *cobra.Command {
 
 func (p *program) packCommand() *cobra.Command {
 	var file string
-	command := &cobra.Command{Use: "pack", Short: "Write this project's workflows, schemas, rules and cases as one archive",
-		Long: "Write this project's workflows, schemas, rules and cases as one archive, which savant workflows add takes.\n" +
+	command := &cobra.Command{Use: "pack", Short: "Write this project's workflows, schemas, prompts, rules and cases as one archive",
+		Long: "Write this project's workflows, schemas, prompts, rules and cases as one archive, which savant workflows add takes.\n" +
 			"The same files give the same bytes.",
 		Args: cli.Positional(cobra.NoArgs),
 		RunE: p.OnApp(func(ctx context.Context, a *app.App, _ []string) error { return p.pack(ctx, a, file) })}
