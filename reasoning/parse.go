@@ -39,8 +39,12 @@ func ParseIntent(answer []byte, tools []Tool) (Intent, error) {
 
 // invalid is INVALID_INTENT with the beginning of the answer.
 func invalid(answer []byte, what string) error {
-	received := fault.Cut(redact.Shapes().Text(strings.ToValidUTF8(string(answer[:min(len(answer), 4*maxReceived)]), "\uFFFD")), maxReceived)
-	return fault.New(fault.InvalidIntent, "the answer is not an intent: %s", redact.Shapes().Text(what)).Attach("received", received)
+	return fault.New(fault.InvalidIntent, "the answer is not an intent: %s", redact.Shapes().Text(what)).Attach("received", beginning(answer))
+}
+
+// beginning quotes an answer, redacted.
+func beginning(answer []byte) string {
+	return fault.Cut(redact.Shapes().Text(strings.ToValidUTF8(string(answer[:min(len(answer), 4*maxReceived)]), "\uFFFD")), maxReceived)
 }
 
 // object returns the members of the one JSON object that an answer must be.

@@ -1,12 +1,14 @@
 package reasoning
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 
 	"savant/fault"
@@ -44,11 +46,17 @@ func postForIntent(ctx context.Context, client *http.Client, address string, hea
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode != http.StatusOK || kind != StreamType {
 		answer, err := readAnswer(ctx, response, header)
+		if err != nil {
+			return nil, err
+		}
 		var line map[string]json.RawMessage
-		if err == nil && json.Unmarshal(answer, &line) == nil && line["error"] != nil && line["action"] == nil && line["intent"] == nil {
+		switch broke := BrokeOff(answer, false); {
+		case broke != "" && response.ContentLength < 0:
+			return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it %s", broke)}
+		case json.Unmarshal(answer, &line) == nil && line["error"] != nil && line["action"] == nil && line["intent"] == nil:
 			return nil, lineError(hide(string(answer), header), 0)
 		}
-		return answer, err
+		return answer, nil
 	}
 	lines := &watchedReader{Reader: io.LimitReader(response.Body, maxStream)}
 	answer, err := readLines(lines, header, observer)
@@ -58,14 +66,32 @@ func postForIntent(ctx context.Context, client *http.Client, address string, hea
 	return answer, err
 }
 
+// BrokeOff says how an answer broke off, or the rest of one that has begun; "" if it did not.
+// A connection without a length ends like a whole answer, and a proxy writes a page of its own
+// into the answer where it lost the service.
+func BrokeOff(answer []byte, begun bool) string {
+	text := bytes.TrimSpace(answer)
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
+	switch {
+	case err == nil, len(answer) > MaxAnswer:
+		return ""
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "ended its answer too early"
+	case begun && (text[0] != '{' || text[len(text)-1] != '}'):
+		return "broke off its answer with " + strings.Join(strings.Fields(beginning(text)), " ")
+	}
+	return ""
+}
+
 // readLines returns the line with the intent.
 func readLines(from io.Reader, sent http.Header, observer Observer) (json.RawMessage, error) {
-	for decoder := json.NewDecoder(from); ; {
+	for decoder, begun := json.NewDecoder(from), false; ; begun = true {
 		var raw json.RawMessage
-		switch err := decoder.Decode(&raw); {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it ended its answer too early")}
-		case err != nil:
+		if err := decoder.Decode(&raw); err != nil {
+			rest, _ := io.ReadAll(io.LimitReader(io.MultiReader(decoder.Buffered(), from), MaxAnswer))
+			if broke := BrokeOff(rest, begun); broke != "" {
+				return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it %s", hide(broke, sent))}
+			}
 			return nil, fault.New(fault.InvalidIntent, "a line of its answer is not JSON")
 		}
 		var line struct {

@@ -65,7 +65,9 @@ func TestAnAnswerInLines(t *testing.T) {
 		"an endless wait":   {[]string{line("Hel") + `{"error":"REASONING_UNAVAILABLE","details":"down","retry_after":1e12}`, line("Oh") + done}, "Hel", fault.ReasoningUnavailable},
 		"a text of intents": {[]string{line(`{\"action\":`) + `{"action":"finish","final":"done","text":"no line"}`}, `{"action":`, ""},
 		"no usable answer":  {[]string{line("Hel") + `{"error":"INVALID_INTENT","details":"no JSON"}`}, "Hel", fault.InvalidIntent},
-		"no JSON":           {[]string{line("Hel") + `<html>`}, "Hel", fault.InvalidIntent},
+		"a proxy's page":    {[]string{line("Hel") + `<html>`, done}, "Hel\n", ""},
+		"a torn line":       {[]string{line("Hel") + `{"text":"lo` + "\nno connection to upstream", done}, "Hel\n", ""},
+		"no JSON":           {[]string{line("Hel") + `{"text" "lo"}`}, "Hel", fault.InvalidIntent},
 		"never whole":       {[]string{"", "", ""}, "", fault.ReasoningUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +84,25 @@ func TestAnAnswerInLines(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "done", intent.Final)
 		})
+	}
+}
+
+// TestABodyThatBreaksOff: without a length, a lost connection looks like the end of the answer.
+func TestABodyThatBreaksOff(t *testing.T) {
+	const whole = `{"action":"finish","final":"done","reasoning":"{}"}`
+	for _, at := range []int{0, 1, 20, len(whole) - 1} {
+		asked := 0
+		client := overHTTP(t, func(w http.ResponseWriter, _ *http.Request) {
+			if asked++; asked == 1 {
+				fmt.Fprint(w, whole[:at])
+				w.(http.Flusher).Flush() // without a length
+				return
+			}
+			fmt.Fprint(w, whole)
+		}, 1)
+		answer, err := client.Decide(t.Context(), question, reasoning.Unobserved{})
+		require.NoError(t, err, whole[:at])
+		require.Equal(t, "done", answer.Final)
 	}
 }
 

@@ -31,8 +31,8 @@ type partialAnswer struct {
 	thinking strings.Builder
 	calls    []*call
 	reply    Reply
-	// ended: the service said that the answer is complete.
-	ended bool
+	// begun: a part was read; ended: the service said that the answer is complete.
+	begun, ended bool
 	// refusal is the text of a model's refusal.
 	refusal strings.Builder
 	// half is the first half of a surrogate pair, in JSON, that the next part completes.
@@ -44,9 +44,9 @@ func (c *partialAnswer) taken() *partialAnswer { return c }
 // call is a native tool call of the service. No tools are offered that way, but some
 // models make such calls anyway.
 type call struct {
-	number   int
-	id, name string
-	args     strings.Builder
+	number     int
+	id         string
+	name, args strings.Builder
 }
 
 // wrote adds a piece of text.
@@ -63,14 +63,16 @@ func (c *partialAnswer) wrote(text string) {
 func (c *partialAnswer) callAt(number int, id, name string) *call {
 	for _, each := range slices.Backward(c.calls[max(0, len(c.calls)-reasoning.MaxCalls):]) {
 		if each.number == number && (name == "" || id != "" && id == each.id || id == "" && each.args.Len() == 0) {
-			if name != each.name {
-				each.name += name
+			if name != each.name.String() {
+				each.name.WriteString(name)
 			}
 			return each
 		}
 	}
-	c.calls = append(c.calls, &call{number: number, id: id, name: name})
-	return c.calls[len(c.calls)-1]
+	made := &call{number: number, id: id}
+	made.name.WriteString(name)
+	c.calls = append(c.calls, made)
+	return made
 }
 
 // answer returns the reply: the text, or the calls as an intent.
@@ -79,7 +81,7 @@ func (c *partialAnswer) answer() Reply {
 	reply.Text, reply.Thinking = c.text.String(), c.thinking.String()
 	var calls []reasoning.Call
 	for _, each := range c.calls {
-		calls = append(calls, reasoning.Call{ToolName: each.name, Args: argsOf(each.args.String())})
+		calls = append(calls, reasoning.Call{ToolName: each.name.String(), Args: argsOf(each.args.String())})
 	}
 	raw, err := json.Marshal(reasoning.Intent{Action: reasoning.ActionTool, Calls: calls})
 	switch {
@@ -155,23 +157,26 @@ func (s *service) send(ctx context.Context, operation string, header http.Header
 // part feeds one part, or a whole answer.
 func (s *service) part(answer []byte, into taker) error {
 	if answer = jsonvalue.WithoutNaN(answer); !json.Valid(answer) {
-		return s.undocumented(answer)
+		return s.undocumented(answer, into.taken().begun)
 	}
+	into.taken().begun = true
 	if said := refusal(answer); said != nil {
 		return s.refusalError(said)
 	}
 	return into.take(answer)
 }
 
-// undocumented is the error of an answer that is not JSON. A page of HTML is that of
-// another path.
-func (s *service) undocumented(answer []byte) error {
+// undocumented is the error of an answer, or the rest of one that has begun, that is not JSON.
+// A page of HTML is that of another path.
+func (s *service) undocumented(answer []byte, begun bool) error {
 	err := s.failed("sent an answer that is not its documented JSON")
-	if text := bytes.TrimSpace(answer); len(text) == 0 || text[0] != '<' && text[0] != '{' && passes().Match(text) { // a proxy's
-		return &reasoning.Temporary{Err: err}
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(answer), []byte("<")) {
+	switch text, broke := bytes.TrimSpace(answer), reasoning.BrokeOff(answer, begun); {
+	case broke != "":
+		return &reasoning.Temporary{Err: s.failed(broke)}
+	case text[0] == '<':
 		return &reasoning.Refused{Status: http.StatusNotFound, Err: err}
+	case text[0] != '{' && passes().Match(text): // a proxy's
+		return &reasoning.Temporary{Err: err}
 	}
 	return err
 }
@@ -186,7 +191,7 @@ func (s *service) parts(answer io.Reader, into taker) error {
 	}
 	switch first {
 	case '<':
-		return s.undocumented([]byte{first})
+		return s.undocumented([]byte{first}, false)
 	case '{':
 		err = s.objects(buffered, into)
 	default:
@@ -223,10 +228,8 @@ func (s *service) objects(from io.Reader, into taker) error {
 	for decoder := json.NewDecoder(from); ; {
 		var object json.RawMessage
 		switch err := decoder.Decode(&object); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return s.brokeOff(into)
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return nil // parts checks whether the answer is complete
 		case err != nil: // perhaps for its NaN
 			rest, _ := io.ReadAll(io.MultiReader(decoder.Buffered(), from)) // what cannot be read is no JSON
 			if mended := jsonvalue.WithoutNaN(rest); !bytes.Equal(mended, rest) {
@@ -248,23 +251,28 @@ const endOfEvents = "[DONE]"
 func (s *service) events(from io.Reader, into taker) error {
 	for events := eventstream.NewReader(from); ; {
 		next, err := events.Next()
-		var data []byte
-		for line := range bytes.Lines(next.Text) {
-			if data = append(data, bytes.TrimSpace(line)...); string(data) == endOfEvents {
-				into.taken().ended = true
-				return nil
-			}
-			if data = jsonvalue.WithoutNaN(data); json.Valid(data) {
-				if err := s.part(data, into); err != nil {
+		for text := jsonvalue.WithoutNaN(next.Text); len(text) > 0; text = bytes.TrimSpace(text) {
+			var object json.RawMessage
+			decoder := json.NewDecoder(bytes.NewReader(text))
+			line, behind, _ := bytes.Cut(text, []byte("\n"))
+			switch opening := text[0] == '{'; {
+			case decoder.Decode(&object) == nil:
+				if err := s.part(object, into); err != nil {
 					return err
 				}
-				data = nil
+				text = text[decoder.InputOffset():]
+			case bytes.HasPrefix(text, []byte(endOfEvents)):
+				into.taken().ended = true
+				return nil
+			case opening && err == nil, !opening && passes().Match(line):
+				return s.undocumented(text, into.taken().begun)
+			case opening, text[0] == '[': // which the next lines may be part of
+				text = nil
+			default:
+				text = behind
 			}
 		}
-		switch object := bytes.HasPrefix(data, []byte("{")); {
-		case object && err == nil, !object && passes().Match(data):
-			return s.undocumented(data)
-		case err != nil:
+		if err != nil {
 			return nil // parts checks whether the answer is complete
 		}
 	}

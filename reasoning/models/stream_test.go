@@ -203,6 +203,44 @@ func TestAStreamThatBreaksOff(t *testing.T) {
 	}
 }
 
+// A proxy that lost the service writes a page of its own into the answer; that is not the page
+// of a wrong path. An answer without a length that breaks off looks whole.
+func TestAnAnswerThatAnotherProgramEnds(t *testing.T) {
+	for name, c := range streams {
+		if !strings.Contains(c.body, "\n") || strings.Contains(name, "filter") || strings.Contains(name, "no stream") {
+			continue
+		}
+		begun := c.body[:strings.IndexByte(c.body[len(c.body)/3:], '\n')+len(c.body)/3+1]
+		for what, body := range map[string]string{
+			"a page":              begun + "<html><title>502 Bad Gateway</title></html>",
+			"a page in an event":  begun + "\n\ndata: <html><title>502 Bad Gateway</title></html>\n\n",
+			"a page amid a part":  begun + `data: {"choices":[{"del<html lang="en"><title>502</title></html>` + "\n\n",
+			"a sentence":          begun + "\nupstream connect error or disconnect/reset before headers",
+			"a torn part":         begun + "data: {\"choices\":[{\n\n" + "\n",
+			"half of a whole one": c.body[:len(c.body)/6],
+		} {
+			if strings.HasPrefix(c.body, "{") {
+				body = strings.ReplaceAll(body, "data: ", "")
+			}
+			_, err := open(t, c.model, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "close")
+				_, _ = io.WriteString(w, body)
+			}).Generate(t.Context(), hear(new([]string)))
+			require.ErrorAs(t, err, new(*reasoning.Temporary), "%s: %s", name, what)
+			require.NotContains(t, err.Error(), "does not have POST", "%s: %s", name, what)
+		}
+	}
+	for name, c := range providers {
+		for _, at := range []int{0, 1, len(c.answer) / 2, len(c.answer) - 1} {
+			_, err := open(t, name+":m", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Connection", "close")
+				_, _ = io.WriteString(w, c.answer[:at])
+			}).Generate(t.Context(), prompt)
+			require.ErrorAs(t, err, new(*reasoning.Temporary), c.answer[:at])
+		}
+	}
+}
+
 func TestAStreamOfAnError(t *testing.T) {
 	for model, body := range map[string]string{
 		"anthropic:m": "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n",

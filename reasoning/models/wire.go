@@ -38,11 +38,12 @@ func (c *partialAnswer) join(next gjson.Result) string {
 }
 
 // textOf returns a text, or what a list of parts has of it.
-func textOf(value gjson.Result) (text string) {
+func textOf(value gjson.Result) string {
+	var text strings.Builder
 	for _, each := range value.Array() {
-		text += cmp.Or(each.Get("text").Str, each.Str)
+		text.WriteString(cmp.Or(each.Get("text").Str, each.Str))
 	}
-	return text
+	return text.String()
 }
 
 // arguments returns the JSON of a call's arguments, or a part of it: an object, or a
