@@ -19,7 +19,7 @@ import (
 func asObjects(text string, tools []reasoning.Tool) string {
 	text = observed().ReplaceAllString(ownMarks().ReplaceAllString(unquoted(text), "$1$2"), "$1")
 	text = addressed().ReplaceAllString(strings.ReplaceAll(text, `<|"|>`, `"`), "$1 ") // Gemma's quotation mark
-	tools = append(slices.Clone(tools), reasoning.Tool{Name: string(reasoning.ActionFinish), InputSchema: json.RawMessage(`{"properties":{"final":{"type":"string"}}}`)})
+	tools = append(slices.Clone(tools), reasoning.Tool{Name: "final_answer"}, reasoning.Tool{Name: string(reasoning.ActionFinish), InputSchema: json.RawMessage(`{"properties":{"final":{"type":"string"}}}`)})
 	text = pythonCalls(xmlCalls(text, tools), tools)
 	if at := finalAnswer().FindStringSubmatchIndex(text); at != nil && !strings.Contains(text[at[2]:], "{") {
 		intent := encode(map[string]string{"action": string(reasoning.ActionFinish), "final": text[at[2]:at[3]]})
@@ -263,7 +263,7 @@ func propertiesOf(tool reasoning.Tool) map[string]gjson.Result {
 }
 
 var (
-	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*)\(`)
+	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*?)(?:\.call)?\(`)
 	// behindCall matches what may follow a call in Python.
 	behindCall = pattern.Lazy("^[ \t]*(?:$|[\n\r\\])}<;`]|,\\s*[A-Za-z_][\\w.:-]*\\()")
 )
@@ -341,7 +341,7 @@ func offeredTool(name string, tools []reasoning.Tool) (reasoning.Tool, bool) {
 
 // nameAtEnd matches a name at the beginning of a line, behind a mark or a label, with nothing
 // but marks and labels between it and what follows.
-var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|\\[call_id\\]\\w+|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*✿]*\\pL+[ *✿]*[:：]|[:=(*`>\\]])*$")
+var nameAtEnd = pattern.Lazy("(?is)(?:^|[\n>\\]=:：(|｜@])[ \t\"'`*]*([a-z_][\\w./:-]*?)[\"'`*]*(?::\\d+)?(?:\\s|<[^<>\n]*>|\\[[a-z_]+\\]|\\[call_id\\]\\w+|```[a-z]*|action[ _]input(?: \\d+)?|arguments?|args|input|json|parameters|\n[ \t*✿]*\\pL+[ *✿]*[:：]|[:=(*`>\\]])*$")
 
 // nameBefore returns the offered tool whose name stands before its arguments; else "".
 func nameBefore(text string, tools []reasoning.Tool) string {

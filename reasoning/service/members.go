@@ -35,7 +35,7 @@ var otherActions = []struct {
 }{
 	{pattern.Lazy(`(?i)\b(?:tool|call|function|use|run|execute|invoke)s?\b`), reasoning.ActionTool},
 	{pattern.Lazy(`(?i)^(?:think|thought)$`), reasoning.ActionReason},
-	{pattern.Lazy(`(?i)^(?:final\W?)?answer$|^final$|^done$`), reasoning.ActionFinish},
+	{pattern.Lazy(`(?i)^(?:(?:final[\W_]?)?answer|final|finish|done|respond)$`), reasoning.ActionFinish},
 }
 
 // rename corrects the names of the members of an intent and its calls, takes calls out of
@@ -224,7 +224,7 @@ func besides(members map[string]json.RawMessage, tools []reasoning.Tool) {
 func finishes(call map[string]json.RawMessage, tools []reasoning.Tool) bool {
 	name := textIn(call["tool_name"])
 	_, known := offeredTool(name, tools)
-	return !known && (name == string(reasoning.ActionFinish) || otherActions[2].names().MatchString(name))
+	return !known && otherActions[2].names().MatchString(name)
 }
 
 // finishCall makes a finish of the call of a tool of that name, which nobody offers, and

@@ -59,14 +59,17 @@ func Parse(text string, tools []reasoning.Tool) (reasoning.Intent, error) {
 	return reasoning.ParseIntent([]byte(text), tools)
 }
 
-var yamlBlock = pattern.Lazy("(?s)```ya?ml\n(.*?)\n```")
+var (
+	yamlBlock = pattern.Lazy("(?s)```ya?ml\n(.*?)\n```")
+	boldName  = pattern.Lazy(`(?m)^(?:[-*] )?\*\*(\w+)(?:\*\*:|:\*\*)`)
+)
 
 // fromYAML returns the JSON of a text that is a mapping in YAML, or has one in a fence; else "".
 func fromYAML(text string) string {
 	if block := yamlBlock().FindStringSubmatch(text); block != nil {
 		text = block[1]
 	}
-	if members, err := flow.ReadYAML("", []byte(text)); err == nil {
+	if members, err := flow.ReadYAML("", []byte(boldName().ReplaceAllString(text, "$1:"))); err == nil {
 		return string(encode(members))
 	}
 	return ""
@@ -100,7 +103,7 @@ func readSpan(text string, part span, tools []reasoning.Tool) reading {
 		repairs = append([]string{"the intent stood amid other text"}, repairs...)
 	}
 	intent.Repairs = append(repairs, intent.Repairs...)
-	stated := hasMember(fixed, "action")
+	stated := hasMember(fixed, "action") || hasMember(fixed, "Action")
 	for _, call := range intent.AllCalls() {
 		_, known := reasoning.Canonical(call.ToolName, tools)
 		stated = stated || known

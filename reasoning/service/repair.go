@@ -27,10 +27,11 @@ const (
 var wide = pattern.Lazy(`"(?:\\.|[^"\\])*"|“[^”]*”|[｛｝［］【】（）：，＝]`)
 
 // arrowed matches the beginning of an object whose members are those of Ruby, arrow a string
-// and what separates it from its value.
+// and what separates it from its value. tripled matches a text of Python.
 var (
 	arrowed = pattern.Lazy(`^\{\s*(?:"\w+"|'\w+')\s*=>`)
 	arrow   = pattern.Lazy(`("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')\s*=>`)
+	tripled = pattern.Lazy(`(?s)"""(.*?)"""`)
 )
 
 // asciiPunctuation replaces that of other scripts outside of strings.
@@ -51,7 +52,7 @@ func repaired(text string) (fixed string, repairs []string, ok bool) {
 	if json.Valid([]byte(text)) {
 		return text, nil, true
 	}
-	text, restore := shortened(text)
+	text, restore := shortened(tripled().ReplaceAllStringFunc(text, func(part string) string { return string(encode(part[3 : len(part)-3])) }))
 	start := strings.IndexAny(text, "{[")
 	if len(text) > maxRepaired || start < 0 {
 		return "", nil, false

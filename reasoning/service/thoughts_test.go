@@ -252,6 +252,7 @@ func TestFormsOfCalls(t *testing.T) {
 		`{“action”: “tool”, “tool_name”: “git_log”, “args”: {“limit”: 3}}`,
 		`{"action"："tool"，"tool_name"："git_log"，"args"：{"limit"：3}}`,
 		`｛"action"："tool"，"tool_name"："git_log"，"args"：｛"limit"：3｝｝`,
+		"<|python_tag|>git_log.call(limit=3)", "@git_log " + limit, "- **action**: tool\n- **tool_name**: git.log\n- **args**: {\"limit\": 3}",
 	} {
 		intent, err := service.Parse(text, tools)
 		require.NoError(t, err, text)
@@ -268,6 +269,12 @@ func TestFormsOfCalls(t *testing.T) {
 		`{"action":"Final Answer","action_input":"It is done."}`:                  "It is done.",
 		`{"action":"finish","result":"It is done.","reasoning":"so"}`:             "It is done.",
 		`{"action":"finish","args":{"answer":"It is done."}}`:                     "It is done.",
+		`{"action":"Finish","action_input":"It is done."}`:                        "It is done.",
+		`{"name":"final_answer","arguments":{"answer":"It is done."}}`:            "It is done.",
+		`{"action":"respond","message":"It is done."}`:                            "It is done.",
+		`final_answer(answer="It is done.")`:                                      "It is done.",
+		"**Action:** finish\n**Final:** It is done.":                              "It is done.",
+		`{"action":"finish","final":"""It is done."""}`:                           "It is done.",
 		`{"action":"complete","final":"It is done."}`:                             "It is done.",
 		"action: finish\nfinal: It is done.":                                      "It is done.",
 		"<action>finish</action><final>It is done.</final>":                       "It is done.",
