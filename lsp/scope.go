@@ -38,8 +38,7 @@ func (s *server) tool(name string) (check.Tool, bool) {
 // call returns the type of a call of a tool.
 func (s *server) call(name string) *check.Type {
 	tool, _ := s.tool(name)
-	_, call := check.Call(name, tool)
-	return call
+	return check.Call(name, tool)
 }
 
 // scopeOfRule returns what the expressions of a file of rules read: the input of the call

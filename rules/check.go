@@ -12,7 +12,6 @@ import (
 	"savant/internal/fields"
 	"savant/internal/pattern"
 	"savant/think/check"
-	"savant/think/flow/expression"
 )
 
 // Tools is what is published.
@@ -40,7 +39,7 @@ const (
 // Check finds what is wrong with rules before they hold, in the order of their files. A
 // diagnostic without a severity is an error.
 func Check(set *Set, tools Tools) []fault.Diagnostic {
-	c := &checker{set: set, tools: tools, names: tools.Names(), types: map[string]callTypes{}}
+	c := &checker{set: set, tools: tools, names: tools.Names(), calls: map[string]*check.Type{}}
 	for _, file := range set.files {
 		c.file(file)
 	}
@@ -55,12 +54,9 @@ type checker struct {
 	set   *Set
 	tools Tools
 	names []string
-	types map[string]callTypes
+	calls map[string]*check.Type // by tool, "" for one that is not known
 	found []fault.Diagnostic
 }
-
-// callTypes are the types of a tool's arguments, and of a call of it.
-type callTypes struct{ input, call *check.Type }
 
 func (c *checker) at(file *File, code fault.Code, severity, path, format string, args ...any) {
 	d := file.layout.Key(code, path, fmt.Sprintf(format, args...))
@@ -83,6 +79,7 @@ func (c *checker) file(file *File) {
 	}
 	for _, each := range file.success {
 		c.named(file.layout.Key(fault.UnknownTool, fields.Join(file.at, "success."+each.tool), ""), false, each.tool)
+		c.types(file, each.that.pieces(), []string{each.tool}, each.tool)
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.evidence)) {
 		e := file.evidence[name]
@@ -91,6 +88,7 @@ func (c *checker) file(file *File) {
 		}
 		c.named(file.layout.Key(fault.UnknownTool, e.path, ""), true, slices.Concat(e.tools(), e.since)...)
 		c.where(file, e)
+		c.types(file, e.pieces(), nil, e.only())
 	}
 }
 
@@ -140,63 +138,71 @@ func (c *checker) where(file *File, e *evidence) {
 const maxTypes = 20
 
 func (c *checker) rule(rule *Rule) {
-	file, told := rule.file, map[fault.Diagnostic]bool{}
 	tools := slices.DeleteFunc(slices.Clone(c.names), func(tool string) bool { return !rule.Guards(tool) })
-	for _, each := range rule.conditions() {
-		for _, program := range each.Programs() {
-			c.lists(each, program)
-			for _, tool := range tools[:min(len(tools), maxTypes)] {
-				for _, wrong := range check.Expression(program, c.scope(file, tool)) {
-					d := each.site.Diagnostic(wrong.Code, wrong.Offset-each.shift, wrong.Message)
-					if d.Severity = wrong.Severity; !told[d] {
-						told[d] = true
-						c.found = append(c.found, d)
-					}
-				}
-			}
-		}
+	c.types(rule.file, rule.pieces(), tools[:min(len(tools), maxTypes)], "")
+	for _, each := range rule.pieces() {
+		c.lists(each)
 	}
 	for _, need := range rule.require {
 		for _, name := range need.needs {
-			c.stale(rule, need, file.evidence[name], tools)
+			c.stale(rule, need, rule.file.evidence[name], tools)
 		}
 	}
 }
 
-// scope returns the types of the names of a rule about a tool.
-func (c *checker) scope(file *File, tool string) check.Names {
+// types checks expressions about a call of some tools, and about one of a tool that was made.
+func (c *checker) types(file *File, all []piece, tools []string, made string) {
+	if len(tools) == 0 { // a client's own
+		tools = []string{""}
+	}
+	for _, tool := range tools {
+		names := c.scope(file, all, tool, made)
+		for _, each := range all {
+			for _, wrong := range check.Expression(each.program, names) {
+				d := each.site.Diagnostic(wrong.Code, wrong.Offset-each.shift, wrong.Message)
+				d.Severity = wrong.Severity
+				c.found = append(c.found, d)
+			}
+		}
+	}
+}
+
+// scope returns the types of what some expressions of a file read.
+func (c *checker) scope(file *File, all []piece, tool, made string) check.Names {
 	facts := check.Names{}
 	for name, value := range file.facts {
 		facts[name] = check.Value(value)
 	}
 	calls := check.Names{}
-	for _, name := range c.names {
-		calls[name] = check.List(c.typesOf(name).call)
+	for _, each := range all {
+		for _, read := range each.program.Lists() {
+			calls[read.Name] = check.List(c.call(read.Name))
+		}
 	}
-	names := check.Names{rootInput: c.typesOf(tool).input, rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any(), rootParams: check.Any(), rootState: check.Any()}
+	names := check.Names{rootInput: c.call(tool).Field(rootInput), rootFacts: check.Object("the facts", facts), rootCalls: check.Object("", calls), rootFailed: check.Any(), rootParams: check.Any(), rootState: check.Any(),
+		rootCall: check.List(c.call(made)), rootResult: c.call(made).Field(rootResult)}
 	for name, e := range file.evidence {
 		names[name] = check.Any()
 		if only := e.only(); only != "" && len(e.impliedBy) == 0 {
-			names[name] = c.typesOf(only).call
+			names[name] = c.call(only)
 		}
 	}
 	return names
 }
 
-func (c *checker) typesOf(name string) callTypes {
-	if known, is := c.types[name]; is {
-		return known
+// call returns the type of a call of a tool.
+func (c *checker) call(name string) *check.Type {
+	if c.calls[name] == nil {
+		tool, _ := c.tools.Tool(name)
+		c.calls[name] = check.Call(name, check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own})
 	}
-	tool, _ := c.tools.Tool(name)
-	input, call := check.Call(name, check.Tool{Input: tool.Input, Output: tool.Output, Own: tool.Own})
-	c.types[name] = callTypes{input, call}
-	return c.types[name]
+	return c.calls[name]
 }
 
 // lists checks the lists of calls that an expression reads.
-func (c *checker) lists(that *condition, program *expression.Program) {
-	for _, read := range program.Lists() {
-		at := that.site.Diagnostic(fault.UnknownTool, read.Offset-that.shift, "")
+func (c *checker) lists(of piece) {
+	for _, read := range of.program.Lists() {
+		at := of.site.Diagnostic(fault.UnknownTool, read.Offset-of.shift, "")
 		c.named(at, true, read.Name)
 		switch at.Code, at.Severity = fault.ExpressionError, warning; {
 		case read.Depth > 0:

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,6 +71,35 @@ func TestCheckFindsWhatCannotBeMeant(t *testing.T) {
 			said += fmt.Sprintf("%d:%d: %s: %s\n", each.Line, each.Column, severity, each.Message)
 		}
 		require.Equal(t, 1, strings.Count(said, message), "%s: %s", rule, said)
+	}
+}
+
+// TestCheckReadsEveryExpression: also those of limits, questions, evidence and success, of rules
+// about a client's own tools, and facts that are patterns.
+func TestCheckReadsEveryExpression(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	for line, message := range map[string]string{
+		"  - {id: a, before: Bash, when: 'input.command matches facts.long', deny: true}":                         "error: the pattern has more than 256 bytes",
+		"  - {id: a, before: Bash, when: 'any(facts.list, input.command matches #)', deny: true}":                 "error: the pattern is wrong: missing closing )",
+		"  - {id: a, before: Bash, require: 'input.x matches facts.map.a'}":                                       "error: the pattern is wrong: missing closing )",
+		"  - {id: a, before: Bash, require: 'input.x > facts.list'}":                                              "error: the right side of > must be a number or a string, not a list",
+		"  - {id: a, before: Bash, at_most: 1, per: 'input.x matches facts.bad'}":                                 "error: the pattern is wrong: missing closing )",
+		"  - {id: a, before: pay.refund, once: 'input.ordr'}":                                                     `error: input has no field "ordr"`,
+		"  - {id: a, before: Bash, approve: 'Is {{ input.x }} {{ input.x matches facts.bad }}?'}":                 "error: the pattern is wrong: missing closing )",
+		"  - {id: a, before: Bash, require: {needs: typo}}":                                                       `5:40: error: result has no field "totl": did you mean "total"?`,
+		"  - {id: a, before: Bash, require: {needs: list}}":                                                       "6:44: error: + needs two numbers or two strings",
+		"  - {id: a, before: Bash, require: \"none(calls['Bash'], true) and count(failed['Edit'], true) < 'x'\"}": "error: a number cannot be compared with a string by <",
+	} {
+		file, err := rules.Parse("rules/r.yaml", []byte("facts: {long: "+long+", bad: '(', list: [ok, '(b'], map: {a: '(c'}, five: 5}\nsuccess:\n  orders.get: 'result.statuss == 1'\nevidence:\n"+
+			"  typo: {last: orders.get, if: 'result.totl > 5'}\n  list: {last: Bash, where: {x: 'facts.bad + facts.five'}}\nrules:\n"+line))
+		require.NoError(t, err, line)
+		said := ""
+		for _, each := range rules.Check(rules.New(file), shop) {
+			said += fmt.Sprintf("%d:%d: %s: %s\n", each.Line, each.Column, cmp.Or(each.Severity, "error"), each.Message)
+		}
+		require.Equal(t, 1, strings.Count(said, message), "%s: %s", line, said)
+		require.Contains(t, said, `3:23: error: result has no field "statuss": did you mean "status"?`)
+		require.NotContains(t, said, "calls has no field", "a client's tool is one, too")
 	}
 }
 

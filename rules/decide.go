@@ -133,7 +133,7 @@ func (j *judgement) rule(rule *Rule, verdict *Verdict) *Finding {
 	if rule.when != nil {
 		when := j.result(rule.when)
 		if when.err != nil {
-			found.add(slices.Index(kindNames, rule.Kinds()[0]), j.notJudged("when", rule.when, when.err))
+			found.add(slices.Index(kindNames, rule.Kinds()[0]), j.notJudged("when", rule.when.pieces(), when.err))
 			return found.whole()
 		}
 		if !when.holds {
@@ -211,7 +211,7 @@ func (j *judgement) requirement(rule *Rule, of requirement, found *Finding, verd
 		holds, conditions, err := j.holds(of.that)
 		switch {
 		case err != nil && !holds:
-			found.add(kindRequire, j.notJudged("require", of.that, err))
+			found.add(kindRequire, j.notJudged("require", of.that.pieces(), err))
 		case !holds:
 			for _, leaf := range conditions {
 				j.notMet(found, leaf)
@@ -257,7 +257,7 @@ func (j *judgement) limited(rule *Rule, found *Finding) {
 	}
 	use, err := j.use(rule)
 	if err != nil {
-		found.add(kindLimit, j.notJudged("per", &condition{site: rule.limit.per.site}, err))
+		found.add(kindLimit, j.notJudged("per", []piece{rule.limit.per}, err))
 		return
 	}
 	since := int64(-1 << 62)
@@ -317,7 +317,7 @@ func (h *History) uses(call Call, own *ledger) []use {
 func (j *judgement) ask(rule *Rule) Part {
 	question, err := rule.approve.Render(j.env())
 	if err != nil {
-		return j.notJudged("approve", &condition{site: rule.question}, err)
+		return j.notJudged("approve", []piece{{site: rule.question}}, err)
 	}
 	text, is := question.(string)
 	if !is {

@@ -82,8 +82,8 @@ type requirement struct {
 // limit bounds how many calls a rule lets pass.
 type limit struct {
 	most    int
-	per     operand // without a program: all calls count together
-	within  int64   // milliseconds, 0: any
+	per     piece // without a program: all calls count together
+	within  int64 // milliseconds, 0: any
 	project bool
 }
 
@@ -111,11 +111,18 @@ func (e *evidence) only() string {
 	return e.last[0]
 }
 
+// piece is an expression with its place in the file. shift is how many bytes were put before its
+// source.
+type piece struct {
+	program *expression.Program
+	site    *flow.Site
+	shift   int
+}
+
 // operand is a literal of where, or an expression.
 type operand struct {
 	literal any
-	program *expression.Program
-	site    *flow.Site
+	piece
 }
 
 // success says when a call counts as one that succeeded.
@@ -124,8 +131,7 @@ type success struct {
 	that *condition
 }
 
-// condition is a condition with its place in the file. shift is how many bytes were put
-// before its source.
+// condition is a condition with its place in the file, as of a piece.
 type condition struct {
 	*expression.Condition
 	site  *flow.Site
@@ -143,35 +149,66 @@ func (f *File) runs(call Call) []Run {
 	return slices.DeleteFunc(slices.Clone(call.Runs), func(run Run) bool { return run.Digest != f.Digest })
 }
 
+// pieces returns the expressions of a condition; nil has none.
+func (c *condition) pieces() (all []piece) {
+	if c == nil {
+		return nil
+	}
+	for _, program := range c.Programs() {
+		all = append(all, piece{program, c.site, c.shift})
+	}
+	return all
+}
+
+// pieces returns the expressions of the rule.
+func (r *Rule) pieces() []piece {
+	all := r.when.pieces()
+	for _, each := range r.require {
+		all = append(all, each.that.pieces()...)
+	}
+	if r.limit != nil && r.limit.per.program != nil {
+		all = append(all, r.limit.per)
+	}
+	if r.approve != nil {
+		parts, _ := r.approve.Parts()
+		for _, part := range parts {
+			all = append(all, piece{part.Program, r.question, -part.Offset})
+		}
+	}
+	return all
+}
+
+// pieces returns the expressions of the evidence.
+func (e *evidence) pieces() []piece {
+	all := e.fits.pieces()
+	for _, each := range e.values {
+		if each.program != nil {
+			all = append(all, each.piece)
+		}
+	}
+	return all
+}
+
 // Reads returns what the rules read of a run, sorted: "params.limit", "state.plan".
 func (f *File) Reads() []string {
 	names := []string{}
-	for _, program := range f.programs() {
-		for _, each := range program.References() {
-			if each.Root == rootParams || each.Root == rootState {
-				names = append(names, each.Root+"."+each.Name)
+	read := func(all []piece) {
+		for _, each := range all {
+			for _, of := range each.program.References() {
+				if of.Root == rootParams || of.Root == rootState {
+					names = append(names, of.Root+"."+of.Name)
+				}
 			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// programs returns all expressions of the file that a run can change.
-func (f *File) programs() []*expression.Program {
-	var all []*expression.Program
 	for _, rule := range f.Rules {
-		all = append(all, rule.programs()...)
+		read(rule.pieces())
 	}
 	for _, e := range f.evidence {
-		for _, each := range e.values {
-			all = append(all, each.program)
-		}
-		if e.fits != nil {
-			all = append(all, e.fits.Programs()...)
-		}
+		read(e.pieces())
 	}
-	return slices.DeleteFunc(all, func(program *expression.Program) bool { return program == nil })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Guards reports whether the rule is about the calls of a tool.

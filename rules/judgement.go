@@ -42,8 +42,8 @@ type found struct {
 	made    *Made // nil: no call is the evidence
 	implied bool
 	err     error
-	// broken is the expression that err is of.
-	broken *condition
+	// broken are the expressions that err is of.
+	broken []piece
 	// why says which call is nearly the evidence; lacks names an argument that was not given.
 	why, lacks string
 	values     []any // of where
@@ -237,7 +237,7 @@ func (j *judgement) where(e *evidence, answer *found) (equal string, given bool)
 		value := j.whereValue(program)
 		switch {
 		case value.err != nil && !expressionError(value.err).Missing:
-			answer.err, answer.broken = value.err, &condition{site: e.values[i].site}
+			answer.err, answer.broken = value.err, []piece{e.values[i].piece}
 			return "", false
 		case value.err != nil || value.value == nil:
 			answer.lacks = program.Source()
@@ -267,12 +267,12 @@ func (j *judgement) last(e *evidence, calls *list, after int, answer *found) int
 		case e.fits == nil:
 			return i
 		case len(calls.made)-i > maxTried:
-			answer.err, answer.broken = errTooLong, e.fits
+			answer.err, answer.broken = errTooLong, e.fits.pieces()
 			return -1
 		}
 		fits, err := j.about(made, e.fits)
 		if err != nil {
-			answer.err, answer.broken = err, e.fits
+			answer.err, answer.broken = err, e.fits.pieces()
 			return -1
 		}
 		if fits {

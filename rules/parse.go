@@ -207,16 +207,16 @@ func (p *parser) operand(value any, at string) operand {
 	if !is {
 		return operand{literal: value}
 	}
-	return p.program(source, at, p.roots(rootInput, rootFacts, rootRun))
+	return operand{piece: p.program(source, at, p.roots(rootInput, rootFacts, rootRun))}
 }
 
-func (p *parser) program(source, at string, roots map[string]expression.Root) operand {
+func (p *parser) program(source, at string, roots map[string]expression.Root) piece {
 	site := p.layout.Value(at)
 	program, err := expression.Compile(source, expression.Scope{Roots: roots})
 	if err != nil {
 		p.wrongExpression(err, site, 0)
 	}
-	return operand{program: program, site: site}
+	return piece{program: program, site: site}
 }
 
 func (p *parser) rules(value any, at string) {

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"savant/internal/pattern"
-	"savant/think/flow/expression"
 )
 
 // Set is the rules that hold together. It is immutable and safe for concurrent use.
@@ -44,8 +43,8 @@ func New(files ...*File) *Set {
 			if rule.limit != nil {
 				s.reaches(rule.limit.project, rule.limit.within)
 			}
-			for _, program := range rule.programs() {
-				for _, read := range program.Lists() {
+			for _, each := range rule.pieces() {
+				for _, read := range each.program.Lists() {
 					s.index(read.Name, read.Keys)
 					s.reads = append(s.reads, read.Name)
 				}
@@ -140,30 +139,3 @@ func (s *Set) Guards(tool string) []*Rule {
 // Reads reports whether a rule looks at the calls of a tool, so that they have to be
 // kept.
 func (s *Set) Reads(tool string) bool { return matchesAny(s.reads, tool) || len(s.Guards(tool)) > 0 }
-
-// conditions returns the conditions of a rule.
-func (r *Rule) conditions() []*condition {
-	all := []*condition{r.when}
-	for _, each := range r.require {
-		all = append(all, each.that)
-	}
-	return slices.DeleteFunc(all, func(c *condition) bool { return c == nil })
-}
-
-// programs returns the expressions of a rule.
-func (r *Rule) programs() []*expression.Program {
-	var all []*expression.Program
-	for _, each := range r.conditions() {
-		all = append(all, each.Programs()...)
-	}
-	if r.limit != nil && r.limit.per.program != nil {
-		all = append(all, r.limit.per.program)
-	}
-	if r.approve != nil {
-		parts, _ := r.approve.Parts()
-		for _, part := range parts {
-			all = append(all, part.Program)
-		}
-	}
-	return all
-}

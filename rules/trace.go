@@ -27,15 +27,15 @@ func (s *Set) Traces(call Call) []Trace {
 			}
 			of.Input = nil // what an earlier call used up depends on calls with its own input
 		}
-		for _, program := range rule.programs() {
-			for _, read := range program.Lists() {
+		for _, each := range rule.pieces() {
+			for _, read := range each.program.Lists() {
 				all = append(all, traceOf(read.Name, of.member(read.Keys, read.Inputs)))
 			}
 		}
 		for _, e := range rule.evidence() {
 			var inputs []string
 			for _, each := range e.values {
-				inputs = append(inputs, plainInput(each)...)
+				inputs = append(inputs, plainInput(each.piece)...)
 			}
 			for _, tool := range e.tools() {
 				all = append(all, traceOf(tool, of.member(e.keys, inputs)))
@@ -57,8 +57,8 @@ func traceOf(tool, member string) Trace {
 
 func member(key string, value any) string { return encoded(key) + ":" + encoded(value) }
 
-// plainInput returns the k of input.k, none for another operand.
-func plainInput(of operand) []string {
+// plainInput returns the k of input.k, none for another expression.
+func plainInput(of piece) []string {
 	if of.program == nil {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (r *Rule) evidence() []*evidence {
 	for _, each := range r.require {
 		names = append(names, each.needs...)
 	}
-	for _, program := range r.programs() {
-		for _, each := range program.References() {
-			names = append(names, each.Root)
+	for _, each := range r.pieces() {
+		for _, of := range each.program.References() {
+			names = append(names, of.Root)
 		}
 	}
 	var all []*evidence

@@ -59,18 +59,19 @@ func (l *ledger) called(tools []string) string {
 // String returns the call as a text: clock.now {}.
 func (s Suggestion) String() string { return s.Tool + " " + encoded(s.Input) }
 
-// notJudged says for the author where an expression could not be computed.
-func (j *judgement) notJudged(name string, of *condition, err error) Part {
+// notJudged says for the author where expressions at one place could not be computed.
+func (j *judgement) notJudged(name string, of []piece, err error) Part {
 	wrong := expressionError(err)
 	message := wrong.Message
 	if wrong.Exceeded {
 		message = "HISTORY_TOO_LONG: " + message
 	}
-	if of.Condition != nil && slices.ContainsFunc(of.Programs(), func(program *expression.Program) bool { return j.tellsSecret(program.References()) }) ||
-		of.Condition == nil && len(j.file.secret) > 0 {
+	if slices.ContainsFunc(of, func(each piece) bool {
+		return each.program == nil && len(j.file.secret) > 0 || each.program != nil && j.tellsSecret(each.program.References())
+	}) {
 		message = "it cannot be computed with a secret fact"
 	}
-	at := of.site.Diagnostic(wrong.Code, wrong.Offset-of.shift, message)
+	at := of[0].site.Diagnostic(wrong.Code, wrong.Offset-of[0].shift, message)
 	return Part{Name: name, State: NotJudged, Text: fmt.Sprintf("%s:%d:%d: %s", at.File, at.Line, at.Column, fault.Cut(message, 200))}
 }
 
@@ -286,6 +287,9 @@ func (v Verdict) Questions() (texts []string) {
 	}
 	return texts
 }
+
+// Asks reports whether a person is asked: nothing else refuses the call.
+func (v Verdict) Asks() bool { return len(v.refused()) == 0 && len(v.Questions()) > 0 }
 
 // OfWorkflow stands for a file of rules where the approval of a workflow asks.
 const OfWorkflow = "the workflow"

@@ -222,9 +222,9 @@ func unwrapped(value any, layers int) any {
 		if inner, closed := strings.CutSuffix(inner, "</untrusted_context>"); is && closed {
 			found = strings.TrimSpace(inner)
 		}
-		return jsonvalue.TextOrValue(found)
+		return ofText(found)
 	case []any:
-		if text := schemas.ContentText(found); text != "" {
+		if text := schemas.ContentText(found); text != "" || len(found) > 0 && schemas.IsToolResult(map[string]any{"content": found}) {
 			return unwrapped(text, layers)
 		}
 	case map[string]any:

@@ -18,6 +18,7 @@ import (
 	"savant/fault"
 	"savant/internal/jsonvalue"
 	"savant/rules"
+	"savant/think"
 )
 
 // Options configure a Keeper.
@@ -150,65 +151,68 @@ func (k *Keeper) Reserve(ctx context.Context, call engines.Call, tool engines.To
 	return reserved, nil
 }
 
-// Check judges a call without making it.
-func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (rules.Verdict, error) {
+// Check judges a call without making it. refusal is what a call that is refused would get.
+func (k *Keeper) Check(ctx context.Context, call engines.Call, tool string, args json.RawMessage) (verdict rules.Verdict, refusal *fault.Error, err error) {
 	asked, about, err := k.callOf(ctx, call, tool, args)
-	verdict := rules.Verdict{Call: asked, Decision: rules.Allow}
 	if err != nil || !about {
-		return verdict, err
+		return rules.Verdict{Call: asked, Decision: rules.Allow}, nil, err
 	}
 	err = k.locked(ctx, asked, func() error {
-		if err := k.adopt(call, asked.Session); err != nil {
-			return err
-		}
-		judged, by, err := k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
-		if verdict = judged; by != nil {
-			verdict.Decision = rules.Allow
-		}
+		verdict, refusal, _, err = k.judge(ctx, call, asked)
 		return err
 	})
-	return verdict, err
+	return verdict, refusal, err
+}
+
+// judge decides about a call under the lock of the journal. Of one about which a person is asked,
+// the decision is what they answered, if they have.
+func (k *Keeper) judge(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, refusal *fault.Error, by *think.ScopedApproval, err error) {
+	if err := k.holds(asked.Runs); err != nil {
+		return verdict, nil, nil, err
+	}
+	asked.Time = k.options.Now().UnixMilli() // in the order of the records
+	if err := k.adopt(call, asked.Session); err != nil {
+		return verdict, nil, nil, err
+	}
+	if err := k.settleLost(asked); err != nil {
+		return verdict, nil, nil, err
+	}
+	verdict, by, err = k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
+	switch {
+	case err != nil:
+	case verdict.Decision == rules.Refuse:
+		refusal = verdict.Fault()
+	case verdict.Decision == rules.Ask:
+		known := k.asked[questionOf(verdict)]
+		switch {
+		case by != nil || known.agreed(asked.Time):
+			verdict.Decision = rules.Allow
+		case known != nil && known.declined && !known.waits: // the next call like it asks again
+			verdict.Decision = rules.Refuse
+			refusal = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
+		}
+	}
+	return verdict, refusal, by, err
 }
 
 // reserve judges a call under the lock of the journal, and writes it down before it is
 // made. Where a person has to approve it first, there is no reservation.
 func (k *Keeper) reserve(ctx context.Context, call engines.Call, asked rules.Call) (verdict rules.Verdict, reserved *reservation, err error) {
 	err = k.locked(ctx, asked, func() error {
-		if err := k.holds(asked.Runs); err != nil {
+		var refusal *fault.Error
+		var by *think.ScopedApproval
+		if verdict, refusal, by, err = k.judge(ctx, call, asked); err != nil || verdict.Decision == rules.Ask {
 			return err
 		}
-		asked.Time = k.options.Now().UnixMilli() // in the order of the records
-		if err := k.adopt(call, asked.Session); err != nil {
-			return err
-		}
-		if err := k.settleLost(asked); err != nil {
-			return err
-		}
-		judged, by, err := k.consent(ctx, call, rules.Decide(k.set, k.history, asked))
-		if err != nil {
-			return err
-		}
-		verdict = judged
 		added, err := k.noted(ctx, call, verdict, by)
 		if err != nil {
 			return err
 		}
-		var failure *fault.Error
-		known := k.asked[added.Question]
-		switch {
-		case verdict.Decision == rules.Refuse:
-			failure = verdict.Fault()
-		case verdict.Decision == rules.Allow || by != nil:
-		case known == nil || known.waits || known.over(asked.Time):
-			return nil
-		case known.declined: // the next call like it asks again
-			failure = fault.New(fault.RuleRefused, "%s was not called: the person declined: %s", asked.Tool, strings.Join(verdict.Questions(), " "))
-		}
-		if failure != nil {
+		if refusal != nil {
 			added.Kind, added.Call = kindRefused, ""
 		}
-		if err := k.write(added); err != nil || failure != nil {
-			return cmp.Or(err, error(failure))
+		if err := k.write(added); err != nil || refusal != nil {
+			return cmp.Or(err, error(refusal))
 		}
 		reserved = &reservation{keeper: k, begun: added}
 		return nil

@@ -16,7 +16,9 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/rules"
 	"savant/rules/sessions"
+	"savant/think/gate"
 )
 
 // world is a folder with rules, and a registry whose calls they judge.
@@ -25,6 +27,7 @@ type world struct {
 	folder string
 	now    time.Time
 	made   *calls
+	keeper *sessions.Keeper // of the process that started last
 }
 
 // calls counts the calls that tools got.
@@ -76,6 +79,7 @@ func (w *world) start() *engines.Registry {
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = root.Close() })
 	keeper := sessions.Open(sessions.Options{Files: root.FS(), Root: root, Logger: slog.New(slog.DiscardHandler), Now: w.clock})
+	w.keeper = keeper
 	registry := engines.NewRegistry(engines.Options{Rules: keeper})
 	for _, name := range []string{"orders.get", "pay.refund", "pay.lost", "pay.slow"} {
 		require.NoError(w.t, registry.Add(engines.Bind(name, "A tool.", func(ctx context.Context, in arguments) (reply, error) {
@@ -288,6 +292,28 @@ func TestTheResultIsBare(t *testing.T) {
 		require.NoError(t, invoke(registry, lasting, name, `{}`))
 	}
 	require.NoError(t, invoke(registry, lasting, "pay.refund", `{}`))
+}
+
+// TestATextIsTheSameResultByTheServerAndAHook: the JSON that it is, else the text as it is.
+func TestATextIsTheSameResultByTheServerAndAHook(t *testing.T) {
+	for text, shown := range map[string]string{"null": "null", "17": "17", "true": "true", `"17"`: `"17"`, " ok\n": `" ok\n"`, "": `""`, "NaN": `"NaN"`, `{"a":1} more`: `"{\"a\":1} more"`,
+		"```json\n[1]\n```": "[1]", `{"a":1,"_receipt":"abcdefgh"}`: `{"a":1}`} {
+		w := newWorld(t, `rules: [{id: r, before: pay.refund, deny: true, when: "toJSON(find(calls['a.text'], true).result) == input.status"}]`)
+		registry := w.start()
+		blocks, err := json.Marshal([]any{map[string]any{"type": "text", "text": text}})
+		require.NoError(t, err)
+		require.NoError(t, registry.Add(engines.Tool{Name: "a.text", Title: "A", Description: "A tool.", Input: json.RawMessage(`{"type":"object"}`),
+			Call: func(context.Context, engines.Call, json.RawMessage) (any, error) {
+				return engines.NewContent(nil, blocks)
+			}}))
+		require.NoError(t, invoke(registry, lasting, "a.text", `{}`))
+		verdict, _, err := w.keeper.Check(t.Context(), lasting, "pay.refund", json.RawMessage(`{"status":`+asJSON(t, shown)+`}`))
+		require.NoError(t, err)
+		require.Equal(t, rules.Refuse, verdict.Decision, text)
+		require.Equal(t, rules.Denied, verdict.Findings[0].Parts[0].State, text)
+		reported, _ := sessions.Reported(gate.Event{Output: blocks})
+		require.Equal(t, shown, asJSON(t, reported), text)
+	}
 }
 
 func TestRulesOfAProjectSeeAllSessions(t *testing.T) {

@@ -32,7 +32,7 @@ func bare(tool engines.Tool, ended engines.Ended) any {
 		text := schemas.ContentText(list)
 		object, _ := value.(map[string]any)
 		if _, plain := object["text"].(string); len(content.Structured) == 0 || len(object) == 1 && plain && object["text"] == text {
-			return schemas.WithoutReceipt(schemas.Normalise(text))
+			return schemas.WithoutReceipt(ofText(text))
 		}
 	}
 	value = schemas.WithoutReceipt(value)
@@ -41,6 +41,15 @@ func bare(tool engines.Tool, ended engines.Ended) any {
 		return result
 	}
 	return value
+}
+
+// ofText returns what a result says that is a text: the JSON in it, also in a fenced block, else
+// the text as it is.
+func ofText(text string) any {
+	if value := schemas.Normalise(text); jsonvalue.Kind(value) != "string" {
+		return value
+	}
+	return jsonvalue.TextOrValue(text)
 }
 
 // wraps reports whether a schema is of an object with the member result alone.

@@ -59,7 +59,7 @@ func scopeOf(by think.ScopedApproval) string { return fmt.Sprintf("%s v%d", by.K
 func (k *Keeper) noted(ctx context.Context, call engines.Call, verdict rules.Verdict, by *think.ScopedApproval) (record, error) {
 	added := k.begun(newName(), verdict.Call)
 	added.Rules, added.Uses, added.Set = verdict.Summaries(), verdict.Uses, k.digest
-	if verdict.Decision == rules.Ask {
+	if verdict.Asks() {
 		added.Question = questionOf(verdict)
 	}
 	if by != nil {

@@ -49,15 +49,15 @@ func (k *Keeper) Tools(registry *engines.Registry) []engines.Tool {
 		if err != nil {
 			return checked{}, err
 		}
-		verdict, err := k.Check(ctx, call, tool.Name, accepted)
+		verdict, refusal, err := k.Check(ctx, call, tool.Name, accepted)
 		if err != nil {
 			return checked{}, err
 		}
 		out := checked{Decision: verdict.Decision, Rules: verdict.Summaries()}
-		switch verdict.Decision {
-		case rules.Refuse:
-			out.Text, out.Missing = verdict.Text(), verdict.Missing()
-		case rules.Ask:
+		switch {
+		case refusal != nil:
+			out.Text, out.Missing = refusal.Message(), verdict.Missing()
+		case verdict.Decision == rules.Ask:
 			out.Text = strings.Join(verdict.Questions(), "\n")
 		}
 		return out, nil

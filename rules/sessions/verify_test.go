@@ -1,6 +1,7 @@
 package sessions_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"savant/engines"
 	"savant/fault"
+	"savant/rules"
 	"savant/rules/sessions"
 )
 
@@ -96,12 +98,25 @@ func TestAnAnswerComesLater(t *testing.T) {
 		_, err = w.openHooks().Answer(t.Context(), waiting[0].Name, agreed, "terminal")
 		require.ErrorIs(t, err, fault.InvalidTransition, "one answer")
 	}
+	check := func(decision rules.Decision, says string) { // it uses nothing up
+		t.Helper()
+		verdict, refusal, err := w.keeper.Check(t.Context(), lasting, "pay.refund", json.RawMessage(`{"amount":6}`))
+		require.NoError(t, err)
+		require.Equal(t, decision, verdict.Decision)
+		require.Equal(t, decision == rules.Refuse, refusal != nil)
+		if says != "" {
+			require.ErrorContains(t, refusal, says)
+		}
+	}
 	refused(`{"amount":6}`, fault.ApprovalRequired, "savant approve call:")
+	check(rules.Ask, "")
 	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
 	answer(false)
+	check(rules.Refuse, "the person declined: Refund 6?")
 	refused(`{"amount":6}`, fault.RuleRefused, "declined")
 	refused(`{"amount":6}`, fault.ApprovalRequired, "Refund 6?")
 	answer(true)
+	check(rules.Allow, "")
 	other := lasting
 	other.ID = "http bob s2"
 	require.ErrorIs(t, invoke(w.start(), other, "pay.slow", `{"amount":6}`), nil)

@@ -10,6 +10,7 @@ import (
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/think/flow/expression"
 )
 
 // need reports an operand that can be none of some kinds.
@@ -104,7 +105,10 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 		return ofBool
 	case "contains", "startsWith", "endsWith", "matches":
 		i.need(n.Left, text, "the left side of "+n.Operator)
-		i.need(n.Right, text, "the right side of "+n.Operator)
+		right := i.need(n.Right, text, "the right side of "+n.Operator)
+		if n.Operator == "matches" {
+			i.patterns(n.Right, append(slices.Clone(right.values), right.now))
+		}
 		return ofBool
 	case "+":
 		return i.addition(n)
@@ -116,6 +120,18 @@ func (i *inference) binary(n *ast.BinaryNode, soft bool) *Type {
 	i.need(n.Left, number, "the left side of "+n.Operator)
 	i.need(n.Right, number, "the right side of "+n.Operator)
 	return ofNumber
+}
+
+// patterns reports a text that is read as a pattern and is none.
+func (i *inference) patterns(node ast.Node, values []any) {
+	for _, value := range values {
+		if source, is := value.(string); is {
+			if err := expression.CheckPattern(source); err != nil {
+				i.report(node, "", "%s", err)
+				return
+			}
+		}
+	}
 }
 
 // isAbsent returns the condition that a value is null, each in a chain of ??.

@@ -28,8 +28,8 @@ func Expression(program *expression.Program, names Names) []Finding {
 	return found
 }
 
-// Call returns the types of a tool's arguments and of a call of it, as rules see them.
-func Call(name string, tool Tool) (input, call *Type) {
+// Call returns the type of a call of a tool, as rules see it: its arguments are the input.
+func Call(name string, tool Tool) *Type {
 	input, result := anything, anything
 	var schema any
 	if json.Unmarshal(tool.Input, &schema) == nil {
@@ -39,7 +39,7 @@ func Call(name string, tool Tool) (input, call *Type) {
 	if len(tool.Output) > 0 {
 		result = outputType(name, tool)
 	}
-	return input, Object("a call", Names{"input": input, "result": result, "at": ofInt, "id": ofText, "witness": ofText})
+	return Object("a call", Names{"input": input, "result": result, "at": ofInt, "id": ofText, "witness": ofText})
 }
 
 // Object returns the type of a map with certain fields, List that of a list, and Value
@@ -54,7 +54,7 @@ func List(item *Type) *Type { return listOf(item) }
 // Value returns the type of a value that may change its text, not its kind.
 func Value(value any) *Type {
 	made := *literal(value)
-	made.values = nil
+	made.values, made.now = nil, value
 	return &made
 }
 

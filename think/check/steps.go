@@ -121,7 +121,7 @@ func (c *checker) step(step *flow.Step) {
 func (c *checker) checkScope(of *flow.Scope, in scope) {
 	in.item, in.of = "input", Any()
 	if tool, known := c.tool(of.Call); known {
-		in.of, _ = Call(of.Call, tool)
+		in.of = Call(of.Call, tool).Field("input")
 	}
 	c.condition("where", of.Where, of.Site(), in)
 }

@@ -82,6 +82,8 @@ type Type struct {
 	// that they come from the text of the workflow alone, which may be meant so.
 	values  []any
 	written bool
+	// now is what a value is that may change its text.
+	now any
 	// fields are the named fields of an object; rest is the type of all others, nil for any.
 	fields   map[string]*Type
 	openness openness

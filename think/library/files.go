@@ -130,8 +130,9 @@ const (
 // listing is what a layer has in workflows/ and the folders in it, except hidden ones.
 type listing struct {
 	folders, files, cases []string
-	// beyond is a folder that is not followed: it is too deep, or one too many.
-	beyond string
+	// beyond is a folder that is not followed: it is too deep, or one too many. nowhere is a link
+	// that cannot be followed, and that no name tells from one to a folder.
+	beyond, nowhere string
 	// leftOut is why a folder is missing, or nil: YAML_SCHEMA_VIOLATION.
 	leftOut error
 }
@@ -170,6 +171,10 @@ func listBelow(layer fs.FS, top string) (out listing) {
 				out.cases = append(out.cases, name)
 			case slices.Contains(extensions, strings.ToLower(path.Ext(name))):
 				out.files = append(out.files, name)
+			case entry.Type()&fs.ModeSymlink != 0:
+				if _, err := fs.Stat(layer, name); err != nil {
+					out.nowhere = name
+				}
 			}
 		}
 	}
@@ -200,6 +205,9 @@ func FilesBelow(layer fs.FS, folder string) ([]string, error) {
 	all := listBelow(layer, folder)
 	if all.beyond != "" && all.leftOut == nil {
 		all.leftOut = fault.New(fault.YAMLSchemaViolation, "the folder %s is not read: at most %d folders are, %d deep", all.beyond, maxFolders, maxDepth)
+	}
+	if all.nowhere != "" && all.leftOut == nil {
+		all.leftOut = fault.New(fault.YAMLSchemaViolation, "%s is a link that leads nowhere, maybe to a folder: mend it, or move it away", all.nowhere)
 	}
 	return slices.Concat(all.files, all.cases), all.leftOut
 }

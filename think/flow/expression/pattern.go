@@ -31,6 +31,12 @@ func newPattern(source string) (*pattern, error) {
 	return &pattern{source, compiled, len(program.Inst)}, err
 }
 
+// CheckPattern says what is wrong with a text as the right side of matches, or nil.
+func CheckPattern(source string) error {
+	_, err := newPattern(source)
+	return err
+}
+
 // compileSteps is spent to compile a pattern at run time.
 const compileSteps = 500
 
