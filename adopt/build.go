@@ -1,5 +1,7 @@
 package adopt
 
+import "strings"
+
 // answerOf is the schema of a question with some answers.
 func answerOf(answers ...string) map[string]any {
 	return map[string]any{"type": "object", "required": []any{"answer"}, "additionalProperties": false,
@@ -24,7 +26,11 @@ func (d *Draft) question(id, task string, line int, quote string, answers []stri
 
 // askWhether adds the question of a condition.
 func (d *Draft) askWhether(condition string, line int, quote string, deps ...string) *Step {
-	return d.question("is "+condition, "Answer yes or no, and say why: is it so that "+condition+"?", line, quote, []string{"yes", "no"}, deps...)
+	asked := "is it so that " + condition + "?"
+	if strings.HasSuffix(condition, "?") {
+		asked = condition
+	}
+	return d.question("is "+condition, "Answer yes or no, and say why: "+asked, line, quote, []string{"yes", "no"}, deps...)
 }
 
 // branch adds the steps of a condition: the question, what follows from yes and from no, and

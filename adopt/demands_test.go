@@ -192,3 +192,58 @@ func TestAnswersToManyQuestions(t *testing.T) {
 		require.Equal(t, "{{ "+id+".answer }}", each)
 	}
 }
+
+const answers = `# Deploy
+
+1. Run the tests. If they fail, mend them; otherwise commit.
+2. Is the build green? If yes, deploy. If no, stop.
+3. Does the change touch the API?
+   - If yes, write the docs.
+   - If no, go on.
+
+Is the tag there? If not, make one.
+
+Should we go back?
+
+- If no → wait.
+- If yes → go back.
+
+You do not:
+
+- Write the feature.
+- Commit changes.
+
+When the node drains, the controller records this:
+
+` + "```console\nnode x) drained\n```\n\n```console\n$ oc get pods\nNAME READY\n$ oc delete pod \\\n    a\n```\n"
+
+// A question that stands in an item or above a list has its branches, what a page tells has
+// none, and of a session of a shell the typed lines alone are a command.
+func TestAnswersToAQuestion(t *testing.T) {
+	draft := read(t, "x.md", answers)
+	var branches, left []string
+	for _, each := range draft.Steps {
+		if each.When != "" {
+			task, _ := each.Input["task"].(string)
+			branches = append(branches, each.When+" "+task)
+		}
+	}
+	require.Equal(t, []string{
+		"is_they_fail.answer == 'yes' mend them.", "is_they_fail.answer == 'no' commit.",
+		"build_green.answer == 'yes' deploy.", "build_green.answer == 'no' stop.",
+		"does_change_touch_api.answer == 'yes' write the docs.", "does_change_touch_api.answer == 'no' go on.",
+		"tag_there.answer == 'yes' ", "tag_there.answer == 'no' make one.",
+		"should_we_go_back.answer == 'yes' go back.", "should_we_go_back.answer == 'no' wait.",
+	}, branches)
+	require.Equal(t, "Answer yes or no, and say why: Is the build green?", step(t, draft, "build_green").Input["task"])
+	require.Equal(t, "You do not:\n- Write the feature.\n- Commit changes.", step(t, draft, "holds_you_do_not_write").Input["message"])
+	require.Len(t, draft.Commands, 1)
+	require.Equal(t, "oc get pods\noc delete pod \\\na", draft.Commands[0].Run[2])
+	for _, each := range draft.Units {
+		if each.Verdict == adopt.LeftOut {
+			left = append(left, each.Text)
+		}
+	}
+	require.Empty(t, left)
+	require.Len(t, draft.Units, 18)
+}

@@ -43,7 +43,7 @@ func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
 		case *ast.Paragraph, *ast.TextBlock:
 			written := p.words(block)
 			words := unchecked(written)
-			if holds(words) {
+			if holds(words) || decidesIn(words) || p.answered(words, block.NextSibling()) {
 				return nil, false
 			}
 			if words != "" {
@@ -68,6 +68,45 @@ func (p *page) points(item ast.Node, depth int) (found []point, plain bool) {
 func holds(words string) bool {
 	is, _, _ := meaningOf(words)
 	return is != plain
+}
+
+// decidesIn reports whether sentences decide a branch behind the first one.
+func decidesIn(words string) bool {
+	all := sentences(words)
+	return slices.ContainsFunc(all[min(1, len(all)):], isConditional)
+}
+
+// answers returns what a list says if its items say what follows from the answers to the
+// question above it: "If yes, …".
+func (p *page) answers(block ast.Node) string {
+	list, is := block.(*ast.List)
+	if !is || list.ChildCount() > 2 {
+		return ""
+	}
+	var said []string
+	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
+		words := p.words(item.FirstChild())
+		if item.ChildCount() != 1 || !otherBranch().MatchString(words) {
+			return ""
+		}
+		said = append(said, strings.TrimRight(words, ".")+".")
+	}
+	return strings.Join(said, " ")
+}
+
+// answered reports whether words are a question above the list of what follows from its answers.
+func (p *page) answered(words string, next ast.Node) bool {
+	return !isConditional(words) && isConditional(words+" "+p.answers(next))
+}
+
+// query reads such a question with its list.
+func (p *page) query(words string, line int, next ast.Node) {
+	verdict, step, why := p.sentence(words+" "+p.answers(next), "", line, words)
+	p.draft.note(line, words, verdict, step, why)
+	for each := next.FirstChild(); each != nil; each = each.NextSibling() {
+		p.draft.note(p.line(each), p.words(each.FirstChild()), verdict, step, why)
+	}
+	p.read = next
 }
 
 // demands reports whether a cell of a table holds more than a case of it.
@@ -123,7 +162,14 @@ func (p *page) item(item ast.Node) {
 		line := p.line(first)
 		p.goesOn = first.NextSibling() != nil
 		next := first.NextSibling()
-		p.told(words, words, line, next)
+		switch {
+		case p.answered(words, next):
+			p.query(words, line, next)
+		case !holds(words) && decidesIn(words):
+			p.prose(words, line, next)
+		default:
+			p.told(words, words, line, next)
+		}
 		first = next
 	}
 	for inner := first; inner != nil; inner = inner.NextSibling() {

@@ -16,6 +16,7 @@ import (
 	"savant/fault"
 	"savant/internal/markup"
 	"savant/internal/pattern"
+	"savant/internal/shell"
 )
 
 // page reads a page in Markdown, from its beginning to its end.
@@ -246,6 +247,9 @@ func (p *page) prose(words string, line int, next ast.Node) {
 			read++
 		}
 		switch {
+		case read == len(all) && p.answered(each, next):
+			tell()
+			p.query(each, line, next)
 		case read > i+1:
 			tell()
 			verdict, step, why := p.sentence(strings.Join(all[i:read], " "), "", line, each)
@@ -367,25 +371,38 @@ func (p *page) code(block ast.Node, language string) {
 		}
 		why += ", and no flowchart: " + fault.From(err).Message()
 	case slices.Contains(shells, strings.ToLower(language)):
-		p.command(words, line)
-		return
+		if script := typed(words); shell.Reads(script) {
+			p.command(words, script, line)
+			return
+		}
+		why += ", and no commands that a shell reads"
 	}
 	first, _, _ := strings.Cut(words, "\n")
 	step := p.tell(cmp.Or(p.nearest(), "use the example"), "Use this as the page shows it:\n"+words, line, first)
 	p.draft.note(line, fault.Cut(words, 200), Asked, step.ID, why)
 }
 
-// command makes a command of .savant/ci.yaml of a code block, and a step that runs it.
-func (p *page) command(words string, line int) {
+// typed returns what a person typed in a session of a shell, without what it printed: the
+// lines behind a prompt, if there are any, with those that go on.
+func typed(session string) string {
 	var script []string
-	for each := range strings.Lines(words) {
-		each = strings.TrimRight(each, "\n")
-		if trimmed := strings.TrimPrefix(strings.TrimSpace(each), "$ "); trimmed != strings.TrimSpace(each) {
-			each = trimmed
+	goesOn := false
+	for line := range strings.SplitSeq(session, "\n") {
+		line, prompted := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+		if prompted || goesOn {
+			script = append(script, line)
+			goesOn = strings.HasSuffix(line, "\\")
 		}
-		script = append(script, each)
 	}
-	name := p.draft.commandOf(script[0], "sh", strings.Join(script, "\n"), line)
+	if script == nil {
+		return session
+	}
+	return strings.Join(script, "\n")
+}
+
+// command makes a command of .savant/ci.yaml of a code block, and a step that runs it.
+func (p *page) command(words, script string, line int) {
+	name := p.draft.commandOf(script, "sh", script, line)
 	first, _, _ := strings.Cut(words, "\n")
 	step := p.draft.add(&Step{ID: "run " + name, Call: callCommand, Input: map[string]any{"name": name}, Deps: compact([]string{p.last}), Witness: "required", Line: line, Quote: first})
 	p.follow(step)

@@ -84,6 +84,9 @@ func sentences(text string) (found []string) {
 	return found
 }
 
+// mark stands between an answer and what follows from it.
+const mark = `(?:,? then\b[,:]?|[,:]| →| ->| =>| —| –| -)`
+
 // people are those who can be asked.
 const people = `\b(?:user|human|person|customer|owner|maintainer|reviewer|team lead)s?\b`
 
@@ -98,13 +101,13 @@ var (
 	// question has a person asked what the model is to know, whatever comes of it.
 	question = pattern.Lazy(`(?i)^\W*(?:[^:.?]{1,60}: )?(?:(?:then|first|next|always|please|and|else|otherwise),? )*ask (?:the |a |your )?` + people + `(?:.{0,80}:$| (?:for|about|to|wh\pL+|how|(?:if|whether) (?:they|he|she)\b)|\W*$)|^\W*(?:(?:then|first|next|always),? )*ask(?:(?: (?:in|for|with|one|each|all|them|him|her|first)\b[^.:]{0,50})?:(?:$|\W)| (?:which|what|whether|how|where|who)\b)`)
 	// duty is a sentence that must hold; a wait, an order and what has to be verified hold, too.
-	duty = pattern.Lazy(`^\W*NOT\b|\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|shall|may not|should not|required to|require|you cannot|(?:may|can|should) only|only (?:after|once|by)|(?:should|to|please) always|(?:is|are) (?:required|mandatory|forbidden|prohibited|(?:not|never) (?:allowed|permitted|acceptable))|make sure|ensure that|before any(?:thing)?)\b|[—–:()] ?required\b(?:\W*$|[^\s\w]| (?:for|when|if|by|unless|before)\b)|^\W*(?:(?:when to )?(?:stop|refuse)\b|avoid\b|no [^.]{3,60} without\b|(?:every|each|all|any|\pL+ing)\b[^.,;:]{1,80}\brequires\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL|(?:this|the) (?:skill|agent|workflow|procedure|runbook|role) (?:\pL+ly )?(?:does|do) not\b)|\bcannot\b[^.;]*\b(?:without|until|unless|before)\b|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|^\W*(?:\pL+ )?(?:rules?|policy|constraint|requirement|invariant)\b[^.:]{0,60}: |.\b(?:before|prior to) \pL+ing\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
+	duty = pattern.Lazy(`^\W*NOT\b|\b(?:REQUIRED|SHALL|MANDATORY|CRITICAL|IMPORTANT)\b|(?i:\b(?:must|never|shall|may not|should not|required to|require|you cannot|(?:may|can|should) only|only (?:after|once|by)|(?:should|to|please) always|(?:is|are) (?:required|mandatory|forbidden|prohibited|(?:not|never) (?:allowed|permitted|acceptable))|make sure|ensure that|before any(?:thing)?)\b|[—–:()] ?required\b(?:\W*$|[^\s\w]| (?:for|when|if|by|unless|before)\b)|^\W*(?:(?:when to )?(?:stop|refuse)\b|avoid\b|no [^.]{3,60} without\b|(?:every|each|all|any|\pL+ing)\b[^.,;:]{1,80}\brequires\b|(?:before|prior to) [^,:]{3,100}[,:]["”')]* \pL|(?:this|the) (?:skill|agent|workflow|procedure|runbook|role) (?:\pL+ly )?(?:does|do) not\b)|\bnot:\W*$|\bcannot\b[^.;]*\b(?:without|until|unless|before)\b|\b(?:verify|confirm|check|inspect|ensure|validate)\b.{3,100}\b(?:before|first)\b|(?:^\W*|[:;,—–]\W+|\b(?:and|then|first|next|finally|now|please),? )(?:ensure|verify|confirm|check that|wait (?:for|until))\b|^\W*(?:important|critical|mandatory)\b\W*:|^\W*(?:\pL+ )?(?:rules?|policy|constraint|requirement|invariant)\b[^.:]{0,60}: |.\b(?:before|prior to) \pL+ing\b|^\W*ask\b[^.]{0,40}\b(?:one|at most|a single)\b|\bnot (?:complete|done|finished|ready) until\b)`)
 	// told is what demands something in an order, and says what is so where a clause tells;
 	// clause is what a clause ends with.
 	told   = pattern.Lazy(`(?i)(?:^|[^-\w])(always|only|do not|don't)\b`)
 	clause = pattern.Lazy(`(?i)[.,;:!?()—–]|\b(?:and|but|so|then|or)\b`)
 	// aside is what demands nothing in a sentence: the condition above it, and what others may need.
-	aside = pattern.Lazy(`(?i)^\W*(?:if|when|where|whenever|in case) (?:[^t]|t[^o])[^,:;.]*[,:]|\b(?:that|which|who|may|might|not|n't|longer) (?:be )?requires?d?\b|\b(?:that|which|who|they|you) (?:do not|don't)\b|\b(?:second|minute|hour|day|week|month)s? before\b`)
+	aside = pattern.Lazy(`(?i)^\W*(?:if|when|where|whenever|in case) (?:[^t]|t[^o])[^,:;.]*[,:]|\b(?:that|which|who|may|might|not|n't|longer) (?:be )?requires?d?\b|\b(?:that|which|who|they|you) (?:do not|don't)[^:\w]|\b(?:second|minute|hour|day|week|month)s? before\b`)
 	// bound ends an order; telling is before it where a sentence tells what is so.
 	bound   = pattern.Lazy(`(?i)\b(?:until|unless|before|prior to)\b`)
 	telling = pattern.Lazy(`(?i)(?:^|[.;:—–] )\W*(?:the|an?|this|that|these|those|its?|they|their|we|our|you|your|he|she|i|my|there|here|some|many|most|nothing|everything|who|what)\b|\b(?:is|are|was|were|will|would|has|have|had|can|could|may|might|does|did)\b`)
@@ -115,7 +118,9 @@ var (
 	// stops is a consequence that ends all.
 	stops = pattern.Lazy(`(?i)^(?:please )?(?:(?:stop|abort|halt|exit)(?:\W*$|[,;:.]| (?:and|here|now|immediately|the (?:run|procedure|process|workflow))\b)|do not (?:proceed|continue|go on)\b)`)
 	// otherwise begins the other branch, "else" also without a mark before it, behind a word.
-	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:(?:otherwise|else)[,:]?|if (?:not|no)[,:])|(\pL+) +else) +`)
+	otherwise = pattern.Lazy(`(?i)(?:(?:^|[.;,] +)(?:(?:otherwise|else)[,:]?|if (not|no|so|yes)` + mark + `)|(\pL+) +else) +`)
+	// query is a question with what follows from an answer.
+	query = pattern.Lazy(`(?i)^([^?]{3,200}\?) if (not|no|so|yes)` + mark + ` (.+)$`)
 	// inquiry is "check whether …" with what follows from it.
 	inquiry = pattern.Lazy(`(?i)^(?:first,? |then,? )?(?:verify|check|confirm|determine|see|ensure|make sure)(?: that| if| whether)? ([^.]{3,200}[.;]) (?:(if (?:so|yes)[,:])|if (?:not|no)[,:]|(?:otherwise|else)\b[,:]?) (.+)$`)
 	// opens is a condition whose branch stands below it, otherHead the head of the other one.
@@ -123,10 +128,13 @@ var (
 	otherHead = pattern.Lazy(`(?i)^(?:otherwise|else|if not|if no):$`)
 	// aftermath is what a condition has for a consequence where it tells what is so.
 	aftermath = pattern.Lazy(`(?i)^(?:there|it|that|this|they|these)(?:['’]s|['’]re| is| are| was| will| would| does| has| means)\b|^you(?:['’](?:ll|re)| will| would| may| might| can| are)\b`)
+	// subject begins a consequence that tells what somebody or something does, without a demand.
+	subject = pattern.Lazy(`(?i)^(?:the|an?|its|their) `)
+	demand  = pattern.Lazy(`(?i)\b(?:must|shall|should|ha(?:s|ve) to|needs?(?: to)?|stops?|ends?|fails?)\b`)
 	// elsewhere ends words behind which "else" begins no branch, as in "anything else".
 	elsewhere = pattern.Lazy(`(?i)(?:thing|one|body|where|who|what|how|when|why|or|much|little)$`)
 	// otherBranch is a sentence that is about the one before it.
-	otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)[,:])`)
+	otherBranch = pattern.Lazy(`(?i)^(?:(?:otherwise|else)\b|if (?:not|no|so|yes)` + mark + `)`)
 	// forbidden is a sentence that forbids commands of two words or more, in backticks, and
 	// lets says where it does not: then no rule can.
 	forbidden = pattern.Lazy("(?i)\\b(?:never|must not|do not|don't|shall not|may not)\\s+(?:(?:ever|run|use|execute|call|invoke|issue|type|do|try|the|a|an|any|command)\\s+){0,3}((?:`[a-z][a-z0-9_.-]* [^`]{1,120}`(?:,? (?:or|and|nor) |, )?)+)(?:[.,;:!?)]|\\s+[(—–-]|\\s*$)")
@@ -205,26 +213,44 @@ func conditional(text string) (branches, bool) {
 	} else if found != nil {
 		text = "If " + strings.TrimRight(found[1], ".;") + ", then " + found[3]
 	}
+	if found := query().FindStringSubmatch(text); found != nil {
+		return branchesOf(found[1], found[2], found[3])
+	}
 	text = ending().ReplaceAllString(text, "If $1, then $2")
 	found := condition().FindStringSubmatch(text)
-	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") || aftermath().MatchString(found[2]) {
+	if found == nil || otherBranch().MatchString(text) || strings.HasPrefix(found[1], "to ") || aftermath().MatchString(found[2]) || subject().MatchString(found[2]) && !demand().MatchString(found[2]) {
 		return branches{}, false
 	}
-	b := branches{question: strings.TrimSpace(found[1]), yes: strings.TrimSpace(found[2])}
-	for _, at := range otherwise().FindAllStringSubmatchIndex(b.yes, -1) {
+	return branchesOf(found[1], "yes", found[2])
+}
+
+// branchesOf reads what follows from an answer to a question, and from the other one.
+func branchesOf(question, answer, text string) (branches, bool) {
+	one, other := strings.TrimSpace(text), ""
+	affirmed := affirms(answer)
+	for _, at := range otherwise().FindAllStringSubmatchIndex(one, -1) {
 		end := at[0]
-		if bare := at[3]; bare >= 0 {
+		if bare := at[5]; bare >= 0 {
 			end = bare
-			if elsewhere().MatchString(b.yes[at[2]:bare]) {
+			if elsewhere().MatchString(one[at[4]:bare]) {
 				continue
 			}
 		}
-		if end > 0 {
-			b.yes, b.no = strings.TrimRight(strings.TrimSpace(b.yes[:end]), ".;,")+".", strings.TrimSpace(b.yes[at[1]:])
+		if end > 0 && (at[2] < 0 || affirms(one[at[2]:at[3]]) != affirmed) {
+			one, other = strings.TrimRight(strings.TrimSpace(one[:end]), ".;,")+".", strings.TrimSpace(one[at[1]:])
 			break
 		}
 	}
-	return b, len(strings.Fields(b.yes)) > 0
+	b := branches{question: strings.TrimSpace(question), yes: one, no: other}
+	if !affirmed {
+		b.yes, b.no = other, one
+	}
+	return b, strings.TrimSpace(one) != ""
+}
+
+// affirms reports whether an answer is yes.
+func affirms(answer string) bool {
+	return strings.EqualFold(answer, "yes") || strings.EqualFold(answer, "so")
 }
 
 // untagged takes the tags and comments of HTML away.

@@ -91,6 +91,11 @@ func (r *reader) text(text string) {
 	}
 }
 
+// Reads reports whether a shell reads a text as commands.
+func Reads(text string) bool {
+	return len(text) <= maxText && nested(text) <= maxNested && parse(text) != nil
+}
+
 // parse returns nil for a text that a shell cannot read.
 func parse(text string) *syntax.File {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
