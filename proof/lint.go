@@ -40,21 +40,30 @@ type subject struct {
 // subjects are few and narrow: what is not understood is not judged.
 func subjects() []subject {
 	return []subject{
-		{"tests", regexp.MustCompile(`(?i)\b(tests?|test suite|specs?) (are |is |has |have |do |does )?(now |all |still )*(pass(es|ed|ing)?|green)\b`),
+		{"tests", regexp.MustCompile(`(?i)\b(tests?|test suite|specs?) (are |is |has |have |do |does )?(now |all |still )*(pass(es|ed|ing)?|green)($|\W*$|[^\w\s]|\s+([^\w\s]|now|again|too|locally|here|successfully|cleanly|with|in|on|by|as|for|and|but|according)\b)`),
 			regexp.MustCompile(`(?i)(^|[\s\"'/:_.-])(tests?|specs?|check|verify|unittest|pytest|nextest|ctest|phpunit|rspec|jest|vitest|playwright|cypress|tox|nox|npm t)($|[\s\"':_.-])`),
 			regexp.MustCompile(`(?i)((^|[._])ci[._]run .*\b(tests?|check|specs?)\b|run_?tests?( |$))`), true},
 		{"push", regexp.MustCompile(`(?i)\b(i('ve| have)?|we('ve| have)?|changes? (was|were|are|have been)|branch (was|is|has been)) (now |just |also |successfully )*pushed\b`),
-			regexp.MustCompile(`\bgit\b.*\bpush\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?push( |$)`), false},
+			ofGit("push"), regexp.MustCompile(`(?i)(^|[._])(git_)?push( |$)`), false},
 		{"commit", regexp.MustCompile(`(?i)\b(i('ve| have)?|we('ve| have)?|changes? (was|were|are|have been)) (now |just |also |successfully )*committed\b`),
-			regexp.MustCompile(`\bgit\b.*\bcommit\b`), regexp.MustCompile(`(?i)(^|[._])(git_)?commit( |$)`), false},
+			ofGit("commit"), regexp.MustCompile(`(?i)(^|[._])(git_)?commit( |$)`), false},
 	}
 }
 
-// doubt marks sentences that assert nothing: wishes, conditions, questions, what others say.
-var doubt = pattern.Lazy(`(?i)(\b(not|no|never|if|whether|should|will|would|could|may|might|can|until|once|when|unless|after|before|ensure|verify|check|confirm|make sure|so that|to see|need|expect|hope|want|let me|let's|previously|earlier|assum\w*|claims?|says?|said|user)\b|n't\b|\?)`)
+// ofGit fits a command of git, behind its options.
+func ofGit(command string) *regexp.Regexp {
+	return regexp.MustCompile(`\bgit([\s"',]+(-[cC][\s"',]+\S+|-\S+))*[\s"',]+` + command + `($|[\s"',;)])`)
+}
 
-// reading fits a command that shows or changes files, whose words are no programs.
-var reading = pattern.Lazy(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b`)
+// doubt marks sentences that assert nothing of the session: wishes, conditions, questions, what
+// others say, what was so before or elsewhere, and other meanings of the words.
+var doubt = pattern.Lazy(`(?i)(\b(not|no|never|if|whether|should|will|would|could|may|might|can|until|once|when|unless|after|before|ensure|verify|check|confirm|make sure|so that|to see|need|expect|hope|want|let me|let's|previously|earlier|yesterday|last (time|week|night)|ago|assum\w*|claims?|says?|said|user|` +
+	`according to|reported(ly)?|reports|badges?|dashboards?|(in|on|by|from|at|under) (the |our |its )?(ci|pipelines?|github|gitlab|main|master|upstream|production|staging|windows|mac\w*|linux)|` +
+	`none|some|most|half|fail\w*|\d+ (of|out of) (the )?\d+|pass\w* on\W*$|pushed (\S+ ){0,4}(back|down|into|aside|off|against)|committed to)\b|n't\b|\?)`)
+
+// reading fits a command that shows or changes files, whose words are no programs, and one that
+// only says what it would do.
+var reading = pattern.Lazy(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b|[\s"'](-list|--(dry-run|collect-only|list\w*|no-run|help|version))\b`)
 
 // hiding fits a call that carries out what its words do not name: a task, a script, another
 // machine or another agent. It may have done what is asserted.
@@ -145,6 +154,8 @@ func (l *linter) look(about subject) (Verdict, string) {
 			if !each.failed {
 				edit = i
 			}
+		case about.ran(each.command) && strings.Contains(each.command, "||") && !each.failed:
+			hidden = i
 		case about.ran(each.command) || about.tools.MatchString(each.tool+" "+each.command):
 			last = i
 		case !each.failed && (runs(each.command, hiding()) || hiding().MatchString(each.tool+" ")):

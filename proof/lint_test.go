@@ -94,7 +94,34 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 		events, _ = proof.ReadLog(session("do: Bash "+command, "fail", "do: Bash go build -o bin/x ./cmd/x", "ok", "say: All tests pass."))
 		require.Len(t, proof.Lint(events), 1, command)
 	}
-	events, _ := proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
+	for _, said := range []string{"All tests passed in CI, according to the badge", "The tests pass on GitHub", "All tests are green in the pipeline", "The tests pass on Windows", "None of the tests pass",
+		"12 tests pass and 2 fail", "Some tests pass", "The tests pass a nil context to it", "The specs pass the request on", "All tests passed yesterday", "I pushed back on that", "I've pushed the check down into the parser", "We committed to this plan"} {
+		for _, end := range []string{"ok", "fail"} {
+			events, _ := proof.ReadLog(session("do: Bash go test ./...", end, "say: "+said))
+			require.Empty(t, proof.Lint(events), said)
+		}
+	}
+	for _, said := range []string{"All tests pass, with 3 new ones", "The tests pass in 3 seconds", "The tests now pass (12 of them)", "All tests pass locally", "The test suite passed: it took a minute"} {
+		events, _ := proof.ReadLog(session("do: Bash go test ./...", "ok", "say: "+said))
+		require.Len(t, proof.Lint(events), 1, said)
+	}
+	for said, commands := range map[string][]string{
+		"I've pushed the branch": {"git push --dry-run", "git stash push", "git config push.default current", "git branch push"},
+		"I committed the change": {"git commit --dry-run", "git config commit.gpgsign true"},
+		"All tests pass":         {"pytest --collect-only", "cargo test --no-run", "npm test -- --listTests", "go test -list ."},
+	} {
+		for _, command := range commands {
+			events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: "+said))
+			require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict, command)
+		}
+	}
+	for _, command := range []string{"git -C x push", "git -c a.b=c push origin HEAD", "git --no-pager push -u origin x"} {
+		events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: I've pushed the branch"))
+		require.Equal(t, proof.Witnessed, proof.Lint(events)[0].Verdict, command)
+	}
+	events, _ := proof.ReadLog(session("do: Bash go test ./... || true", "ok", "say: All tests pass."))
+	require.Empty(t, proof.Lint(events), "its end says nothing")
+	events, _ = proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
 	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
 }
 
