@@ -104,7 +104,7 @@ var rules = map[string]rule{
 	"think/gate":             {height: 2},
 	"think/gate/clients":     {height: 3, imports: []string{"think/gate"}},
 	"think/gate/sessions":    {height: 5, imports: []string{"internal/atomicfile", "internal/filelock", "internal/ownfolder", "think", "think/gate", "think/library", "think/state"}},
-	"adopt":                  {height: 1, imports: []string{"internal/markup"}},
+	"adopt":                  {height: 1, imports: []string{"internal/markup", "internal/shell"}},
 	"lsp":                    {height: 8, imports: []string{".", "rules", "rules/sessions", "think", "think/cases", "think/check", "think/flow", "think/flow/expression", "think/library"}},
 	"packages":               {height: 2, imports: []string{"internal/atomicfile", "internal/filelock", "internal/gitrun", "internal/ownfolder"}},
 	"think/library":          {height: 3, imports: []string{"internal/ownfolder", "schemas", "think/flow"}},
