@@ -126,10 +126,11 @@ func (h *Hub) refusedIn(key state.Key) []refusedCall {
 
 // rulesView lists the rules, and all that they refused.
 type rulesView struct {
-	Rules   []ruleRow
-	Problem string // why they cannot be read
-	Refused []refusedCall
-	Pager   pager
+	Rules      []ruleRow
+	RulesPager pager
+	Problem    string // why they cannot be read
+	Refused    []refusedCall
+	Pager      pager
 }
 
 // ruleRow is a rule with how often it refused a call.
@@ -156,7 +157,9 @@ func (h *Hub) showRules(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		view.Problem = fault.From(err).Message()
 	} else {
-		for _, rule := range set.All() {
+		var all []*rules.Rule
+		all, view.RulesPager = pageOfList(r, "rules", set.All())
+		for _, rule := range all {
 			row := ruleRow{Row: rule.Row()}
 			row.Refused = counts[row.File+" "+row.ID]
 			view.Rules = append(view.Rules, row)
@@ -219,6 +222,7 @@ func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 type toolsView struct {
 	Query string
 	Tools []toolView
+	Pager pager
 }
 
 // toolView is a tool, with the form of a call and what it returned.
@@ -256,10 +260,12 @@ func (h *Hub) mayCall(r *http.Request, tool engines.Tool) error {
 
 func (h *Hub) listTools(w http.ResponseWriter, r *http.Request) {
 	view := toolsView{Query: r.URL.Query().Get("q")}
-	for _, each := range h.options.Tools.Tools() {
-		if contains(view.Query, each.Name, each.Title, each.Description) {
-			view.Tools = append(view.Tools, h.toolView(r, each))
-		}
+	var shown []engines.Tool
+	shown, view.Pager = pageOfList(r, "page", slices.DeleteFunc(h.options.Tools.Tools(), func(each engines.Tool) bool {
+		return !contains(view.Query, each.Name, each.Title, each.Description)
+	}))
+	for _, each := range shown {
+		view.Tools = append(view.Tools, h.toolView(r, each))
 	}
 	h.show(w, r, http.StatusOK, "tools.html", page{Title: "Tools", At: "tools", Live: noRun, View: view})
 }

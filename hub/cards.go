@@ -23,7 +23,7 @@ import (
 // them does, in bytes. A step that is shown alone has aloneShown of each, and sameShown of
 // what is the same as before; a link has the whole.
 const (
-	cardsPage   = 20
+	cardsPage   = 10
 	maxCardText = 400
 	aloneShown  = 6 << 10
 	sameShown   = 1 << 10

@@ -14,12 +14,20 @@ import (
 )
 
 // How many steps of a workflow are drawn: of a larger one only those around a step,
-// unless the user asks for all, which is bounded too. Of more than drawnFully each shows its
-// name and status alone; the tooltip has the rest.
+// unless the user asks for all that a page has room for. Of more than drawnFully each shows
+// its name and status alone; the tooltip has the rest.
 const (
 	drawnPart  = 100
 	drawnFully = 200
-	drawnWhole = 2000
+)
+
+// How many bytes of a page all its drawings take, and about how many a step does beside the
+// address, which it may have twice, and its name, which it has three times.
+const (
+	drawnRoom = 120 << 10
+	briefStep = 270
+	fullStep  = 400
+	mostTitle = 400 // letters of its tooltip
 )
 
 // drawing is the graph of a workflow with coordinates, for the template.
@@ -85,19 +93,23 @@ type artist struct {
 	asked  string // the selected step
 	stuck  string // the step at which the run is blocked
 	whole  bool
+	rows   int // how many steps the waterfall shows
+	room   int // what is left of drawnRoom
 	// uncovered counts, for a workflow with cases, what of a step no case reaches.
 	uncovered map[string]int
 }
 
 // artist returns who draws a scene for a request; a run's needs events, too.
 func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
-	return &artist{hub: h, r: r, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole"}
+	return &artist{hub: h, r: r, stuck: blocked, opened: s.Opened, asked: r.URL.Query().Get("step"), whole: r.URL.Query().Get("graph") == "whole",
+		rows: roomFor(r, waterfallRows), room: drawnRoom}
 }
 
 // drawing lays out a scene.
 func (a *artist) drawing(s *scene) *drawing {
 	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
 	chosen := a.stepsToDraw(s, out)
+	a.room -= len(chosen) * a.sizeOfStep(s)
 	var sizes []graph.Size
 	number := map[string]int{}
 	for i, at := range chosen {
@@ -128,9 +140,9 @@ func (a *artist) drawing(s *scene) *drawing {
 // stepsToDraw returns the steps to draw: all, or those nearest to the selected or the
 // current step.
 func (a *artist) stepsToDraw(s *scene, out *drawing) []int {
-	most := drawnPart
-	if a.whole {
-		most = drawnWhole
+	most := max(1, a.room/a.sizeOfStep(s))
+	if !a.whole {
+		most = min(most, drawnPart)
 	}
 	all := make([]int, len(s.Nodes))
 	for i := range all {
@@ -141,10 +153,22 @@ func (a *artist) stepsToDraw(s *scene, out *drawing) []int {
 	}
 	around := s.focus(a.asked)
 	out.Around = s.Nodes[around].Now.ID
-	if !a.whole && len(all) <= drawnWhole {
+	if !a.whole && most == drawnPart {
 		out.Whole = with(a.r, "graph", "whole")
 	}
 	return s.nearestSteps(around, most)
+}
+
+// sizeOfStep is about how many bytes a step takes in the page.
+func (a *artist) sizeOfStep(s *scene) int {
+	size, names := fullStep, 0
+	if a.whole && len(s.Nodes) > drawnFully {
+		size = briefStep
+	}
+	for _, node := range s.Nodes {
+		names += 3 * len(node.Now.ID)
+	}
+	return size + 2*addressSize(a.r.URL.Query()) + names/max(1, len(s.Nodes))
 }
 
 // focus is the step around which a part of a large workflow is drawn.
@@ -186,9 +210,10 @@ func (a *artist) node(s *scene, at int, brief bool) drawnNode {
 	n := drawnNode{ID: step.Now.ID, Label: truncate(step.ID, 28), Call: truncate(callOf(step), 36), Status: string(step.Now.Status), Kind: kindOf(step.Call),
 		Loop: step.Foreach != "", Selected: a.asked == step.Now.ID, Href: with(a.r, "step", step.Now.ID)}
 	if s.NoRun && s.Why[at] != nil {
-		n.Target = "#L" + strconv.Itoa(s.Why[at].Line)
+		line := s.Why[at].Line
+		n.Target = string(lineHref(a.r.URL.Query(), line))
 		if s.Unit != "" {
-			n.Target = "/workflows/" + url.PathEscape(s.Workflow) + n.Target
+			n.Target = "/workflows/" + url.PathEscape(s.Workflow) + string(lineHref(nil, line))
 		}
 	}
 	n.Word = a.word(step)
@@ -202,7 +227,7 @@ func (a *artist) node(s *scene, at int, brief bool) drawnNode {
 		n.Status, n.Word = "blocked", "blocked: see above"
 	}
 	n.Condition = truncate(conditionOf(step), 36)
-	n.Title = a.title(step, s.Why[at])
+	n.Title = truncate(a.title(step, s.Why[at]), mostTitle)
 	if brief {
 		n.Call, n.Word, n.Condition = "", "", ""
 	}
@@ -238,6 +263,9 @@ func (a *artist) withOpened(step, unit string, open bool) url.Values {
 	query["open"] = slices.DeleteFunc(slices.Clone(a.opened), func(id string) bool { return isUnitOf(id, step) })
 	if open {
 		query.Add("open", unit)
+	}
+	for len(query["open"]) > 1 && addressSize(query) > maxAddress/2 {
+		query["open"] = query["open"][1:]
 	}
 	if len(query["open"]) == 0 {
 		query.Set("open", "") // an explicit nothing overrides the default

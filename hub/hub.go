@@ -207,7 +207,7 @@ func (h *Hub) Handler() http.Handler {
 	all.HandleFunc("GET /enter", h.enter)
 	all.HandleFunc("POST /enter", h.enterWithToken)
 	all.HandleFunc("GET /static/{file}", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, static, r.URL.Path[1:]) })
-	all.Handle("/", h.gate.withSession(inside, h.closed, h.refuse))
+	all.Handle("/", h.gate.withSession(h.addressed(inside), h.closed, h.refuse))
 	return h.gate.guarded(h.withoutPanic(all), h.refuse)
 }
 

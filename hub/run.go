@@ -364,7 +364,7 @@ func (m *moment) listSteps(r *http.Request, v *think.View) {
 			fit = append(fit, step)
 		}
 	}
-	from, to, pager := paged(r, "steps", len(fit), stepsPage, 0)
+	from, to, pager := paged(r, "steps", len(fit), roomFor(r, stepsPage), 0)
 	m.Steps, m.StepPager = slices.Clone(fit[from:to]), pager
 }
 

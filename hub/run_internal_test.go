@@ -418,7 +418,7 @@ func TestALongQuestionIsWholeBehindALink(t *testing.T) {
 func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("steps:\n  - {id: s0, call: llm.generate, input_template: {task: x}}\n")
-	for i := 1; i < 500; i++ {
+	for i := 1; i < 400; i++ {
 		fmt.Fprintf(&text, "  - {id: s%d, deps: [s%d], call: llm.generate, input_template: {task: x}}\n", i, i-1)
 	}
 	s := newSite(t, "large", text.String())
@@ -429,11 +429,45 @@ func TestAPartOfALargeWorkflowIsDrawn(t *testing.T) {
 	require.NotContains(t, part, "s0")
 	require.Contains(t, nodes(s.page("/runs/large/r1")), "s0", "where the run stands")
 	whole := s.page("/runs/large/r1?graph=whole")
-	require.Len(t, nodes(whole), 500)
+	require.Len(t, nodes(whole), 400)
 	require.Less(t, len(whole), 200<<10)
 	require.Contains(t, whole, "<title>s200: llm.generate\npending</title>", "the name alone is drawn, and the tooltip has the rest")
 	require.NotContains(t, whole, `class="call"`)
 	require.Contains(t, s.page("/runs/large/r1"), `class="call"`)
+}
+
+// TestNoAddressMakesAPageHeavy: each link of a page repeats its address, so a long one leaves
+// room for fewer, and a longer one is refused with a way back.
+func TestNoAddressMakesAPageHeavy(t *testing.T) {
+	t.Parallel()
+	steps := func(count int, call string) string {
+		var text strings.Builder
+		text.WriteString("limits: {steps: 5000}\nsteps:\n")
+		for i := range count {
+			fmt.Fprintf(&text, "  - {id: a_step_with_a_longer_name_%d, %s}\n", i, call)
+		}
+		return text.String()
+	}
+	const set = "call: flow.set, input_template: {value: 1}"
+	s := newSite(t, "large", steps(2000, set), "inner", steps(90, set), "outer", steps(50, "call: flow.run, input_template: {workflow: inner}"))
+	s.plan("large", "r1", nil)
+	s.plan("outer", "r1", nil)
+	opened := url.Values{}
+	for i := range 20 {
+		opened.Add("open", "a_step_with_a_longer_name_"+strconv.Itoa(i))
+	}
+	for _, path := range []string{"/runs/large/r1", "/runs/outer/r1", "/workflows/large", "/workflows/outer"} {
+		for _, query := range []string{"graph=whole", "x=" + strings.Repeat("x", 900), "q=" + strings.Repeat("a", 900), "graph=whole&x=" + strings.Repeat("%3C", 250), strings.Repeat("x&y=&", 60), opened.Encode(),
+			"lines=3", "steps=999999999", "step=", "step=a&step=b&version=0", "open=&open=a&open=a"} {
+			require.Less(t, len(s.page(path+"?"+query)), 200<<10, "%s?%s", path, query)
+		}
+		refused := s.do(http.MethodGet, path+"?x="+strings.Repeat("x", 30_000), nil)
+		require.Equal(t, http.StatusRequestURITooLong, refused.Code)
+		require.Contains(t, refused.Body.String(), `<a href="`+path+`">Back to the page</a>`)
+	}
+	require.Equal(t, http.StatusRequestURITooLong, s.do(http.MethodGet, "/workflows/"+strings.Repeat("x", 30_000), nil).Code)
+	require.Contains(t, s.page("/workflows/large?lines=4"), `id="L1700"`, "a later part of the file")
+	require.Contains(t, s.page("/workflows/large?open="), `<a href="#L4">`)
 }
 
 // BenchmarkFirstView measures the first view of a run. Once the program has opened it,

@@ -94,7 +94,7 @@ type runsView struct {
 }
 
 func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
-	view := runsView{runsFilter: runsFilterOf(r), Imports: h.allowed(r, access.Run) == nil, Workflows: h.options.Think.Library.Names(), Statuses: runStatuses, Waiting: runWaits,
+	view := runsView{runsFilter: runsFilterOf(r), Imports: h.allowed(r, access.Run) == nil, Workflows: suggested(h.options.Think.Library.Names()), Statuses: runStatuses, Waiting: runWaits,
 		Spans: []string{"hour", "day", "week", "month"}, Here: without(r, "said"), Sent: refusalOf(r).sent}
 	view.Filtered = view.runsFilter != runsFilter{}
 	all, err := h.options.Think.Store.List(r.Context(), state.Filter{Workflow: plain(view.Workflow)})
@@ -115,9 +115,12 @@ func (h *Hub) listRuns(w http.ResponseWriter, r *http.Request) {
 		view.Picks = view.Picks || row.Pick
 		view.Runs = append(view.Runs, row)
 	}
-	view.Who = origins.who()
+	view.Who = suggested(origins.who())
 	h.show(w, r, refusalOf(r).status(), "runs.html", page{Title: "Runs", At: "runs", Live: anyRun, View: view})
 }
+
+// suggested returns as many of some names as a page offers.
+func suggested(names []string) []string { return names[:min(len(names), listPage)] }
 
 // fitting returns the runs that fit the filter of a view. Only some of those whose records
 // have to be read are searched.

@@ -44,8 +44,14 @@ const (
 // default those in which the run stands or has failed.
 func sceneOf(r *http.Request, v *think.View) (*scene, error) {
 	b := &sceneBuilder{ctx: r.Context(), view: v}
-	b.open, b.chosen = r.URL.Query()["open"]
+	b.open, b.chosen = openedIn(r), r.URL.Query().Has("open")
 	return b.scene("")
+}
+
+// openedIn returns the units that an address opens.
+func openedIn(r *http.Request) []string {
+	open := r.URL.Query()["open"]
+	return open[:min(len(open), maxOpened)]
 }
 
 type sceneBuilder struct {
@@ -160,7 +166,7 @@ func (a *artist) versions(s *scene, own int, p *panel) []int {
 // addVersions adds the versions of the steps that are drawn or in the waterfall.
 func (a *artist) addVersions(s *scene, wanted map[int]bool) {
 	begun := s.begun(a.stuck)
-	for _, at := range append(begun[:min(len(begun), waterfallRows)], a.stepsToDraw(s, new(drawing))...) {
+	for _, at := range append(begun[:min(len(begun), a.rows)], a.stepsToDraw(s, new(drawing))...) {
 		wanted[s.Nodes[at].Issued], wanted[s.Nodes[at].Answered] = true, true
 		for _, each := range s.Tries[at] {
 			wanted[each] = true
@@ -253,7 +259,7 @@ func (a *artist) waterfall(s *scene, now time.Time) *waterfall {
 // the workflows that are open in it.
 func (a *artist) addRows(out *waterfall, spans *[][]graph.Span, s *scene, now time.Time) {
 	for _, at := range s.begun(a.stuck) {
-		if len(out.Rows) == waterfallRows {
+		if len(out.Rows) == a.rows {
 			out.Left++
 			continue
 		}

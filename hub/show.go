@@ -99,6 +99,8 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 		title = "The run is damaged"
 	case status == http.StatusInternalServerError:
 		title = "This page cannot be shown"
+	case status == http.StatusRequestURITooLong:
+		title = "The address is too long"
 	case status == http.StatusUnprocessableEntity:
 		title = "The workflow is not valid"
 	case status == http.StatusServiceUnavailable:
@@ -109,10 +111,34 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	case r.Method == http.MethodPost:
 		_ = r.ParseForm() // a visitor without a session has written a text, too
 		shown.Typed, shown.Back = writtenTexts(r.PostForm), (&url.URL{Path: pageOf(r)}).String()
+	case status == http.StatusRequestURITooLong:
+		shown.Back = (&url.URL{Path: fault.Cut(r.URL.Path, maxAddress)}).String()
 	case below && r.URL.Path != pageOf(r):
 		shown.Back = (&url.URL{Path: pageOf(r)}).String()
 	}
 	h.show(w, r, status, "problem.html", shown)
+}
+
+// maxAddress bounds the query of an address, as the links of its page repeat it, in bytes.
+const maxAddress = 1000
+
+// addressed refuses an address that is too long. With roomFor it bounds the size of a page.
+func (h *Hub) addressed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if size := max(addressSize(r.URL.Query()), len(r.URL.EscapedPath())); size > maxAddress {
+			h.problem(w, r, http.StatusRequestURITooLong, fault.New(fault.LimitExceeded, "the address has %d bytes, and a page takes %d: search for less, or choose fewer filters", size, maxAddress))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// addressSize is how much of a page a link with a query takes.
+func addressSize(query url.Values) int { return len(template.HTMLEscapeString(query.Encode())) }
+
+// roomFor returns how many of some rows with links a page shows: fewer if its address is long.
+func roomFor(r *http.Request, rows int) int {
+	return min(rows, 1+rows*200/(1+addressSize(r.URL.Query())))
 }
 
 // refuse and closed render the refusal of a visitor.
@@ -306,6 +332,8 @@ func functions() template.FuncMap {
 		"mark":      mark,
 		"markStep":  markStep,
 		"items":     func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
+		"line":      lineHref,
+		"brief":     func(text any) string { return fault.Cut(fmt.Sprint(text), captureShown) }, // after secrets are taken out,
 		"cause":     think.Cause,
 		"markdown":  markdown.HTML,
 		"formatted": markdown.Formatted,
@@ -377,6 +405,9 @@ func markStep(status any) string {
 	return "still"
 }
 
+// listPage is how many entries a page lists of what the folder has: workflows, tools, rules.
+const listPage = 100
+
 // pager describes the shown part of a list, and links to the others.
 type pager struct {
 	First, Last, Total int // of the shown rows, from 1
@@ -400,6 +431,12 @@ func paged(r *http.Request, name string, total, size, fallback int) (from, to in
 		out.Older = with(r, name, strconv.Itoa(at+1))
 	}
 	return from, to, out
+}
+
+// pageOfList returns the requested part of a list as pages show them.
+func pageOfList[T any](r *http.Request, name string, all []T) ([]T, pager) {
+	from, to, shown := paged(r, name, len(all), roomFor(r, listPage), 0)
+	return all[from:to], shown
 }
 
 // pagedBack is paged for a list whose end is of interest: the last page is shown first, and

@@ -3,9 +3,12 @@ package hub
 import (
 	"cmp"
 	"context"
+	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"savant/fault"
@@ -42,6 +45,7 @@ type workflowsView struct {
 	Query     string
 	Note      string
 	Workflows []library.CatalogEntry
+	Pager     pager
 	Packages  []packageView
 	Problem   string // why the packages cannot be read
 }
@@ -77,7 +81,8 @@ func (h *Hub) listWorkflows(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := workflowsView{Query: query, Note: list.Note, Workflows: list.Workflows}
+	view := workflowsView{Query: query, Note: list.Note}
+	view.Workflows, view.Pager = pageOfList(r, "page", list.Workflows)
 	view.Packages, view.Problem = h.packagesOf("")
 	h.show(w, r, http.StatusOK, "workflows.html", page{Title: "Workflows", At: "workflows", Live: noRun, View: view})
 }
@@ -87,7 +92,9 @@ type workflowView struct {
 	Problem                                   string // why it is invalid
 	Params                                    []parameter
 	Start                                     startView
-	Lines                                     []codeLine
+	Lines                                     []codeLine // a page of them
+	LinesPager                                pager
+	Here                                      url.Values         // the address of this page
 	Loose                                     []fault.Diagnostic // those without a shown line
 	Errors, Warnings, Notes                   int
 	More                                      bool // there are diagnostics that are not shown
@@ -102,6 +109,7 @@ type workflowView struct {
 // testedView is what the cases of a workflow came to.
 type testedView struct {
 	Cases
+	Shown   []cases.Uncovered // the first that are missing
 	Reached int
 	Why     string // why they cannot be run
 }
@@ -115,7 +123,10 @@ func (h *Hub) tested(ctx context.Context, name string) *testedView {
 	if found.Passed+len(found.Failed)+len(found.Problems) == 0 {
 		return nil
 	}
-	return &testedView{Cases: found, Reached: found.Points - len(found.Missing)}
+	first := func(all []fault.Diagnostic) []fault.Diagnostic { return all[:min(len(all), findingsShown)] }
+	out := &testedView{Cases: found, Shown: found.Missing[:min(len(found.Missing), findingsShown)], Reached: found.Points - len(found.Missing)}
+	out.Problems, out.Failed = first(found.Problems), first(found.Failed)
+	return out
 }
 
 // covers returns how many points of each step the cases do not reach.
@@ -150,7 +161,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, err)
 		return
 	}
-	view := workflowView{Name: name}
+	view := workflowView{Name: name, Here: r.URL.Query()}
 	if err != nil {
 		view.Problem = fault.From(err).Message()
 	} else {
@@ -172,7 +183,7 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	}
 	if graph, err := h.options.Think.Library.Graph(name); err == nil {
 		view.Tested = h.tested(r.Context(), name)
-		scene := sceneOfWorkflow(graph, "", r.URL.Query()["open"])
+		scene := sceneOfWorkflow(graph, "", openedIn(r))
 		a := h.artist(r, scene, "")
 		a.uncovered = view.Tested.covers()
 		view.Drawing = a.drawing(scene)
@@ -186,6 +197,8 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 	view.place("error", checked.Errors)
 	view.place("warning", checked.Warnings)
 	view.place("note", checked.Notes)
+	from, to, pager := paged(r, "lines", len(view.Lines), linesPage, 0)
+	view.Lines, view.LinesPager = view.Lines[from:to], pager
 	list, err := h.options.Think.StateList(r.Context(), think.StateListInput{Workflow: name, Limit: latest})
 	if err == nil { // an invalid name has no runs
 		view.Total = list.Total
@@ -198,6 +211,18 @@ func (h *Hub) showWorkflow(w http.ResponseWriter, r *http.Request) {
 
 // findingsShown is how many diagnostics the page of a workflow shows.
 const findingsShown = 100
+
+// linesPage is how many lines of a file a page shows.
+const linesPage = 400
+
+// lineHref is the address of a line of the file, from a page of its workflow.
+func lineHref(query url.Values, line int) template.URL {
+	anchor := "#L" + strconv.Itoa(line)
+	if line <= linesPage && !query.Has("lines") {
+		return template.URL(anchor)
+	}
+	return queryWith(query, "lines", strconv.Itoa((line-1)/linesPage)) + template.URL(anchor)
+}
 
 // place puts the first diagnostics at their lines.
 func (v *workflowView) place(severity string, found []fault.Diagnostic) {
