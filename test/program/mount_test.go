@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -69,4 +70,17 @@ func TestClientsAreNotifiedOfAServerSeenFirst(t *testing.T) {
 		}
 	}
 	require.Fail(t, "the client was never notified")
+}
+
+// TestTheHubListsAServerSeenFirst: a hub without a client beside it starts a new server, and
+// its pages have the tools.
+func TestTheHubListsAServerSeenFirst(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, ".savant"), 0o700))
+	h := serveHub(t, folder)
+	config := `{"mcpServers": {"inner": {"command": "savant", "args": ["mcp"], "env": {"MCP_SERVICE": "git"}}}}`
+	require.NoError(t, os.WriteFile(filepath.Join(folder, ".savant/mcp.json"), []byte(config), 0o600))
+	trusts(t, folder)
+	require.Eventually(t, func() bool { return strings.Contains(h.page("/tools?q=inner"), "inner.git_status") }, time.Minute, 50*time.Millisecond)
 }

@@ -23,8 +23,8 @@ func (a *App) mountServers() {
 	})
 }
 
-// FollowMounts keeps the mounted servers up to date while MCP is served: new servers
-// are started in the background, and clients are notified of their tools.
+// FollowMounts keeps the mounted servers up to date while MCP or the hub is served: new
+// servers are started in the background, and clients are notified of their tools.
 func (a *App) FollowMounts(ctx context.Context, published *engines.Registry) {
 	go a.Mounts.Discover(ctx, published.Engines()...)
 	go a.Mounts.Follow(ctx, published.Shows)

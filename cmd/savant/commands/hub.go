@@ -51,6 +51,7 @@ func (p *program) serveHub(ctx context.Context, a *app.App, at app.HubAt) error 
 		return err
 	}
 	defer a.AnnounceHub(ctx, at, listener.Addr())()
+	a.FollowMounts(ctx, a.Tools)
 	fmt.Fprintf(p.Stderr, "savant: the hub is at http://%s\nsavant: open it once with\n", listener.Addr())
 	fmt.Fprintln(p.Stdout, pages.Link())
 	defer pages.Wait()
