@@ -31,6 +31,9 @@ const maxReasons = 5
 // offlinePlanner is the name of the decider that answers no model's step.
 const offlinePlanner = "offline-planner"
 
+// underPresentFile is the button of a fork that adopts the workflow's file.
+const underPresentFile = "Fork under the file as it is now"
+
 // reasonOf describes the end of a step.
 func reasonOf(step flow.StepStatus) string {
 	parts := []string{}
@@ -59,15 +62,20 @@ func (h *Hub) next(r *http.Request, view *runView) {
 		}
 		next.Hint = "The run is kept as it is. Correct the workflow's file or what the step reads, then begin a new run with these answers."
 		if view.Acts.Fork && !view.Missing {
-			next.Act, next.Adopt, next.Label = "fork", true, "Fork under the file as it is now"
+			next.Act, next.Adopt, next.Label = "fork", true, underPresentFile
 		}
 	case len(view.Moment.Failed) > 0 && view.Ended != nil:
 		for _, step := range view.Moment.Failed {
 			next.Reasons = append(next.Reasons, standingReason{step.ID, reasonOf(step)})
 		}
-		if view.Acts.Fork {
-			next.Act, next.From, next.Label = "fork", view.Moment.FirstFailed, "Run again from "+view.Moment.FirstFailed
-			next.Hint = "A new run begins with the answers before " + view.Moment.FirstFailed + "; this one stays as it is."
+		switch failed := view.Moment.Answered; {
+		case !view.Acts.Fork:
+		case failed != "":
+			next.Act, next.From, next.Label = "fork", failed, "Run again from "+failed
+			next.Hint = "A new run begins with the answers before " + failed + "; this one stays as it is."
+		case !view.Missing: // Savant decided, and would do it again
+			next.Act, next.Adopt, next.Label = "fork", true, underPresentFile
+			next.Hint = "The answers before lead to this. Correct the workflow's file, then begin a new run with them; or fork before a wrong answer."
 		}
 	case status == "interrupted" && view.Acts.GoOn:
 		next.Act, next.Label = "go-on", "Continue here"

@@ -95,6 +95,7 @@ type moment struct {
 	ForModel                 bool              // each step that is issued is for a model
 	Blocked                  string            // the step at which the run is blocked
 	Failed                   []flow.StepStatus // the first of them
+	Answered                 string            // the first that failed by an answer
 }
 
 // formField is a hidden field of a form.
@@ -359,6 +360,11 @@ func (m *moment) listSteps(r *http.Request, v *think.View) {
 		}
 		if step.Status == flow.Failed && len(m.Failed) < maxReasons {
 			m.Failed = append(m.Failed, step)
+		}
+		if step.Status == flow.Failed && m.Answered == "" {
+			if handle, err := v.Step(step.ID); err == nil && len(handle.Answers()) > 0 {
+				m.Answered = step.ID
+			}
 		}
 		if (m.Filter.Status == "" || m.Filter.Status == string(step.Status)) && contains(m.Filter.Query, step.ID, step.Cause, step.Code) {
 			fit = append(fit, step)

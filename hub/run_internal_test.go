@@ -293,7 +293,7 @@ func TestHostileTextsInAGraph(t *testing.T) {
 	in := url.QueryEscape(bad)
 	for _, path := range []string{"/workflows/mean", "/workflows/mean?open=" + in, "/runs/mean/r1", "/runs/mean/r1?step=set", "/runs/mean/r1?step=cond", "/runs/mean/r1?step=fails",
 		"/runs/mean/r2?step=ask", "/runs/mean/r1?step=ask", "/runs/mean/r1?from=1&to=2", "/compare?left=mean/r1&right=mean/r2", "/compare?kind=" + in + "&left=&only=" + in,
-		"/runs/mean/r1?version=" + in, "/runs/mean/r1?step=" + in + "&open=" + in + "&q=" + in + "&status=" + in + "&graph=" + in + "&steps=" + in + "&captures=" + in} {
+		"/runs/mean/r1?version=" + in, "/runs/mean/r1?step=" + in + "&open=" + in + "&q=" + in, "/runs/mean/r1?status=" + in + "&graph=" + in + "&steps=" + in + "&captures=" + in} {
 		body := s.page(path)
 		for _, each := range []string{"<script>", "</title></text>", "</text></svg>\"", "<no value>", "\u202e", token} {
 			require.NotContains(t, body, each, path)
@@ -551,6 +551,29 @@ func TestAFormThatBlocksARun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "/runs/later/l1?said=answered", post("/runs/later/l1/answer", url.Values{"step": {"ask"}, "digest": {waiting[0].Digest}, "field.0": {"3"}}))
 	require.Equal(t, "/runs/later/l1?said=reset", post("/runs/later/l1/reset", url.Values{"to": {"v2"}}))
+}
+
+// TestTheButtonOfAFailedRunWorks: it begins before the answer that failed, of an item as of a
+// step; where Savant decided there is none, and the file has to be another.
+func TestTheButtonOfAFailedRunWorks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "asserts", "steps:\n  - {id: one, call: flow.set, input_template: {value: 1}}\n  - {id: bad, call: flow.assert, deps: [one], input_template: {that: false, message: no}}\n",
+		"items", "steps:\n  - {id: each, foreach: \"[1, 2]\", as: n, call: llm.generate, input_template: {task: \"{{ n }}\"}, success_schema: {type: object}}\n")
+	s.plan("asserts", "r1", nil)
+	s.plan("items", "r1", nil)
+	for i := range 6 { // refused, until both have failed
+		_, _ = s.hub.options.Think.Next(t.Context(), think.NextInput{Workflow: "items", RunID: "r1", StepID: "each_" + strconv.Itoa(i/3), Attempt: i%3 + 1, ResultSnapshot: json.RawMessage(`1`)})
+	}
+	for path, label := range map[string]string{"/runs/asserts/r1": underPresentFile, "/runs/items/r1": "Run again from each_0"} {
+		page := s.page(path)
+		require.Contains(t, page, `<button class="yes">`+label+`</button>`)
+		form := url.Values{"csrf": {visitor{session: s.cookie.Value}.csrf()}}
+		for _, input := range regexp.MustCompile(`name="(from|adopt)" value="([^"]*)">`).FindAllStringSubmatch(page[:strings.Index(page, label)], -1) {
+			form.Set(input[1], input[2])
+		}
+		answer := s.do(http.MethodPost, path+"/fork", form)
+		require.Equal(t, http.StatusSeeOther, answer.Code, answer.Body.String())
+	}
 }
 
 // TestAValueThatARunLacks checks that an address with a wrong number does not call the run
