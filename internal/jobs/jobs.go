@@ -170,13 +170,14 @@ func (q *Queue) Lost(ctx context.Context, id string, lease time.Duration) (bool,
 	}
 }
 
-// Claimed returns the owner of a job, "" if it is unclaimed.
-func (q *Queue) Claimed(ctx context.Context, id string) (owner string, err error) {
+// Claimed reports whether a worker has a job; one that gave it back does not.
+func (q *Queue) Claimed(ctx context.Context, id string) (bool, error) {
 	claims, err := q.claims(ctx, id)
-	if len(claims) > 0 {
-		owner = claims[len(claims)-1].Meta
+	if err != nil || len(claims) == 0 {
+		return false, err
 	}
-	return owner, err
+	_, returned, err := q.documents.Find(ctx, key(id, "end", paddedNumber(len(claims))))
+	return !returned, err
 }
 
 // claims returns the claims of a job in order.

@@ -33,6 +33,10 @@ func serveByDriver(ctx context.Context, t *testing.T, queue *driver.Collection, 
 		}
 		entry := waiting["_id"].(string)
 		id := strings.SplitN(entry, "\x1f", 3)[2]
+		if queue.FindOne(ctx, bson.M{"_id": id + "\x1fresult"}).Err() == nil { // asked again, and answered
+			_, _ = queue.DeleteOne(ctx, bson.M{"_id": entry})
+			continue
+		}
 		if !insert(id+"\x1fclaim\x1f0001", bson.D{{Key: "meta", Value: "a service of one's own"}}) {
 			continue // somebody else was first
 		}
@@ -64,6 +68,11 @@ func TestOnesOwnServiceAnswersTheQueue(t *testing.T) {
 	client, err := driver.Connect(options.Client().ApplyURI(uri))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Disconnect(context.Background()) })
+	for range 2 { // nobody is there yet: the question is listed twice
+		first := reasoning.New(reasoning.Options{Transport: mongoqueue.New(database), Timeout: 300 * time.Millisecond})
+		_, err = first.Decide(t.Context(), reasoning.Request{RunID: "r-one", Step: 1, Goal: "one"}, reasoning.Unobserved{})
+		require.ErrorContains(t, err, "no worker has taken the question")
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -84,4 +93,30 @@ func TestOnesOwnServiceAnswersTheQueue(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	stop()
 	<-done
+}
+
+// A question that its worker gave back waits for one, and is not taken for one that is being answered.
+func TestAQuestionThatWasGivenBackWaits(t *testing.T) {
+	t.Parallel()
+	uri := mongotest.Start(t).URI(mongotest.NewDatabase())
+	database, err := mongo.Open(mongo.Options{Address: mongo.Address{URI: uri}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = database.Close(context.Background()) })
+	queue, request := database.Collection(mongoqueue.Collection), reasoning.Request{RunID: "back", Step: 1, Goal: "g"}
+	asked := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := mongoqueue.New(database).RoundTrip(ctx, request, reasoning.Unobserved{})
+		return err
+	}
+	for number, held := range []bool{true, false} {
+		part := []string{"claim", "end"}[number]
+		_, err = queue.Insert(t.Context(), mongo.Document{Key: request.Key() + "\x1f" + part + "\x1f0001", Meta: "a service of one's own"})
+		require.NoError(t, err)
+		if held {
+			require.ErrorAs(t, asked(), new(*reasoning.Pending))
+		} else {
+			require.ErrorContains(t, asked(), "no worker has taken the question")
+		}
+	}
 }

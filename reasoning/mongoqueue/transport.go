@@ -71,11 +71,11 @@ func (t *Transport) RoundTrip(ctx context.Context, request reasoning.Request, _ 
 			t.abandon(ctx, id)
 			return nil, context.Cause(ctx)
 		}
-		owner, err := t.queue.Claimed(context.WithoutCancel(ctx), id)
+		claimed, err := t.queue.Claimed(context.WithoutCancel(ctx), id)
 		switch {
 		case err != nil:
 			return nil, t.unreachable(err)
-		case owner != "":
+		case claimed:
 			return nil, &reasoning.Pending{}
 		case ctx.Err() != nil || t.patience(ctx) <= margin:
 			return nil, &reasoning.Temporary{Err: fault.New(fault.ReasoningUnavailable, "no worker has taken the question from %s; savant reasoning work starts one", t.Name())}
@@ -136,7 +136,7 @@ func (t *Transport) enqueue(ctx context.Context, request reasoning.Request) (id 
 func (t *Transport) abandon(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonFor)
 	defer cancel()
-	if owner, err := t.queue.Claimed(ctx, id); err == nil && owner == "" {
+	if claimed, err := t.queue.Claimed(ctx, id); err == nil && !claimed {
 		_ = t.queue.Cancel(ctx, id) // on failure a worker answers needlessly
 	}
 }
