@@ -216,11 +216,17 @@ func TestProjectsAreRecognised(t *testing.T) {
 		"julia":                 {fstest.MapFS{"test/runtests.jl": file("")}, []string{"tests"}, "using Pkg; Pkg.test()"},
 		"bats":                  {fstest.MapFS{"tests/a.bats": file("")}, []string{"tests"}, "parser: tap"},
 		"phpunit":               {fstest.MapFS{"composer.json": file("{}"), "phpunit.xml.dist": file("")}, []string{"tests"}, "[vendor/bin/phpunit, --log-junit, .savant/ci/phpunit.xml]"},
-		"just":                  {fstest.MapFS{"justfile": file("test *args:\n  true\n")}, []string{"tests"}, "[just, test]"},
-		"no recipe of just":     {fstest.MapFS{"justfile": file("tests := 'a'\ntest := 'b:c'\n")}, nil, ""},
-		"no rule":               {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
-		"bad json":              {fstest.MapFS{"package.json": file("{")}, nil, ""},
-		"nothing":               {fstest.MapFS{}, nil, ""},
+		"django": {fstest.MapFS{"manage.py": file("os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site.settings')"), "requirements.txt": file("django"), "shop/tests.py": file("from django.test import TestCase")}, []string{"tests"},
+			"[python3, manage.py, test, --no-input]"},
+		"django by pytest":  {fstest.MapFS{"manage.py": file("DJANGO_SETTINGS_MODULE"), "pytest.ini": file("[pytest]\nDJANGO_SETTINGS_MODULE = site.settings")}, []string{"tests"}, "pytest, -q"},
+		"clojure":           {fstest.MapFS{"deps.edn": file("{:aliases\n {:test {:extra-paths [\"test\"]\n :exec-fn cognitect.test-runner.api/test}}}")}, []string{"tests"}, "[clojure, -X:test]"},
+		"clojure's main":    {fstest.MapFS{"deps.edn": file(`{:aliases {:test {:main-opts ["-m" "kaocha.runner"]}}}`)}, []string{"tests"}, "[clojure, -M:test]"},
+		"busted":            {fstest.MapFS{"spec/a_spec.lua": file("")}, []string{"tests"}, "[busted, --output=TAP]\n    parser: tap"},
+		"just":              {fstest.MapFS{"justfile": file("test *args:\n  true\n")}, []string{"tests"}, "[just, test]"},
+		"no recipe of just": {fstest.MapFS{"justfile": file("tests := 'a'\ntest := 'b:c'\n")}, nil, ""},
+		"no rule":           {fstest.MapFS{"Makefile": file("test := 1\n")}, nil, ""},
+		"bad json":          {fstest.MapFS{"package.json": file("{")}, nil, ""},
+		"nothing":           {fstest.MapFS{}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proposal := Recognise(c.project)

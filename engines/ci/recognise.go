@@ -127,7 +127,8 @@ var (
 		{{".NET", "*.sln*", nil, "dotnet, test", uncounted, slow}, {".NET", "*.csproj", nil, "dotnet, test", uncounted, slow}},
 		{{"Haskell", "stack.yaml", nil, "stack, test", uncounted, slow}, {"Haskell", "*.cabal", nil, "cabal, test, all", uncounted, slow}},
 		{{"OCaml", "dune-project", nil, "dune, test", uncounted, slow}},
-		{{"Clojure", "project.clj", nil, "lein, test", uncounted, slow}},
+		{{"Clojure", "project.clj", nil, "lein, test", uncounted, slow}, {"Clojure", "deps.edn", pattern.Lazy(`:test\s*\{[^;]*?:exec-fn`), "clojure, -X:test", uncounted, slow},
+			{"Clojure", "deps.edn", pattern.Lazy(`:test\s*\{[^;]*?:main-opts`), "clojure, -M:test", uncounted, slow}},
 		{{"Erlang", "rebar.config", nil, "rebar3, eunit", uncounted, slow}},
 		{{"Elixir", "mix.exs", nil, "mix, test", uncounted, slow}},
 		{{"Swift", "Package.swift", nil, "swift, test", uncounted, slow}},
@@ -142,7 +143,8 @@ var (
 		{{"Nim", "*.nimble", nil, "nimble, test", uncounted, slow}},
 		{{"Crystal", "shard.yml", nil, "crystal, spec", uncounted, slow}},
 		{{"Gleam", "gleam.toml", nil, "gleam, test", uncounted, slow}},
-		{{"Bats", "test*/*.bats", nil, "bats, --tap, -r, .", "The results are read from its output.", batsSetting}},
+		{{"Bats", "test*/*.bats", nil, "bats, --tap, -r, .", tapComment, tapSetting}},
+		{{"Lua", ".busted", nil, "busted, --output=TAP", tapComment, tapSetting}, {"Lua", "spec/*_spec.lua", nil, "busted, --output=TAP", tapComment, tapSetting}},
 		{{"Zig", "build.zig", pattern.Lazy(`step\("test"`), "zig, build, test", uncounted, slow}},
 		{{"just", "[jJ]ustfile", pattern.Lazy(`(?m)^@?test\b[^\n=]*:(?:[^=]|$)`), "just, test", uncounted, slow}},
 		{{"Task", "[tT]askfile.y*ml", pattern.Lazy(`(?m)^  test:`), "task, test", uncounted, slow}},
@@ -151,16 +153,17 @@ var (
 	slow        = []string{"timeout: 30m"}
 	denoSetting = []string{"parser: junit", "report: .savant/ci/deno.xml", "timeout: 10m"}
 	phpSetting  = []string{"parser: junit", "report: .savant/ci/phpunit.xml", "timeout: 30m"}
-	batsSetting = []string{"parser: tap", "timeout: 30m"}
+	tapSetting  = []string{"parser: tap", "timeout: 30m"}
 	// gradleSetting and mavenSetting read the reports of modules, too.
 	gradleSetting = []string{"parser: junit", `report: "**/build/test-results/*/TEST-*.xml"`, "timeout: 30m"}
 	mavenSetting  = []string{"parser: junit", `report: "**/target/surefire-reports/TEST-*.xml"`, "timeout: 30m"}
 )
 
 const (
-	uncounted = "Passed is an exit status of 0: no test is counted."
-	written   = "The results are read from the reports that it writes."
-	makefiles = "*akefile" // GNUmakefile, Makefile and makefile
+	uncounted  = "Passed is an exit status of 0: no test is counted."
+	written    = "The results are read from the reports that it writes."
+	tapComment = "The results are read from its output."
+	makefiles  = "*akefile" // GNUmakefile, Makefile and makefile
 )
 
 // target returns what matches a Makefile with a rule for a target.
@@ -191,8 +194,8 @@ func (k kind) proposed(file string) proposed {
 
 var (
 	// pythonFiles match the files that make a project of Python, those first that say what runs its tests.
-	pythonFiles = []string{"tox.ini", "pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "requirements*.txt", "test_*.py", "*_test.py", "test*/*test*.py"}
-	pythonSign  = pattern.Lazy(`(?m)pytest|conftest|\A\S*test\S*\.py$|\Asetup\.py$|^\[(?:project|build-system|metadata|tool\.poetry)\b|` + toxSign)
+	pythonFiles = []string{"tox.ini", "pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "setup.py", "manage.py", "requirements*.txt", "test_*.py", "*_test.py", "test*/*test*.py"}
+	pythonSign  = pattern.Lazy(`(?m)pytest|conftest|\A\S*test\S*\.py$|\Asetup\.py$|DJANGO_SETTINGS_MODULE|^\[(?:project|build-system|metadata|tool\.poetry)\b|` + toxSign)
 	byTox       = pattern.Lazy(`(?m)` + toxSign)
 	byPytest    = pattern.Lazy(`pytest|conftest`)
 	byUnittest  = pattern.Lazy(`(?m)^(?:import|from) unittest\b`)
@@ -226,6 +229,8 @@ func recognisePython(project fs.FS) proposed {
 	switch {
 	case byTox().MatchString(all):
 		return made("tox", "tox runs what its settings say.", "command: ["+started+"tox]", "timeout: 30m")
+	case !byPytest().MatchString(all) && strings.Contains(all, "DJANGO_SETTINGS_MODULE") && exists(project, "manage.py"):
+		return made("Django", uncounted, "command: ["+started+"python3, manage.py, test, --no-input]", "timeout: 30m")
 	case !byPytest().MatchString(all) && byUnittest().MatchString(all):
 		command := started + "python3, -m, unittest"
 		if folder != "." && !exists(project, folder+"/__init__.py") { // unittest looks into packages alone

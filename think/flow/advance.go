@@ -39,7 +39,7 @@ func (n *nodeState) activate() {
 	if n.list == nil && !n.decideList() {
 		return
 	}
-	if n.skipsUnread() || n.step().Parallel != nil && !n.decideParallel() {
+	if n.skipsUnread() || n.step().Parallel != nil && len(n.list.items) > 0 && !n.decideParallel() {
 		return
 	}
 	n.expand(len(n.list.items))

@@ -241,16 +241,30 @@ func plainInteger(text string) bool {
 	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
 }
 
-// cutText warns of a value whose rest YAML took for a comment. The place that startsWith
-// looked at last is where the value begins.
+// cutText warns of a value whose rest YAML took for a comment, and of a path in double quotes
+// in which a backslash makes a control character. The place that startsWith looked at last is
+// where the value begins.
 func (r *report) cutText(node *yaml.Node, at *yamlPath) {
-	if node.Style != 0 || node.Line < 1 || node.Line > len(r.lines) {
-		return
-	}
-	if line, rest, found := r.after(node); found {
-		r.cut(node, at, line, rest)
+	switch {
+	case node.Line < 1 || node.Line > len(r.lines):
+	case node.Style == yaml.DoubleQuotedStyle:
+		quoted := doubleQuoted().Find(r.lines[node.Line-1][r.offset:])
+		if found := escapedPath().FindSubmatchIndex(quoted); found != nil {
+			r.warn(at.path(), position{node.Line, node.Column + utf8.RuneCount(quoted[:found[2]])},
+				"YAML takes %s in %q for a control character: put a path in single quotes, or write \\\\ for each backslash", quoted[found[4]:found[5]], quoted[found[2]:found[3]])
+		}
+	case node.Style == 0:
+		if line, rest, found := r.after(node); found {
+			r.cut(node, at, line, rest)
+		}
 	}
 }
+
+var (
+	doubleQuoted = pattern.Lazy(`^"(?:[^"\\]|\\.)*`)
+	// escapedPath matches C:\new and ..\build, up to the end of the name.
+	escapedPath = pattern.Lazy(`["\s'(=]((?:[A-Za-z]:|\.\.?)(?:\\\\[\w.-]+)*(\\[abefnrtv])[a-z][\w.-]*)`)
+)
 
 // cut warns of a comment that begins in the rest of a line and does not look like one.
 func (r *report) cut(node *yaml.Node, at *yamlPath, line int, rest []byte) {
