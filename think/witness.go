@@ -142,7 +142,7 @@ func (e *Engine) holdAgainstTool(l *live, step flow.Handle, given submission) er
 	if next.Outcome != "" {
 		return fault.New(fault.ValidationFailed, "step %q: the stated result does not fit %s: %s", next.StepID, next.Call, violation.Message()).With(violation.Diagnostics...)
 	}
-	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came; if the call failed, with \"isError\": true",
+	return fault.New(fault.ValidationFailed, "step %q: this is not a result of %s: %s. Call %s and send its _receipt as result_ref, or its whole result as it came. Send it as {\"isError\": true, \"content\": …} if the call failed or its result never fits: that ends the attempt, and after the last one the step",
 		next.StepID, next.Call, violation.Message(), next.Call).With(violation.Diagnostics...)
 }
 
