@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"bufio"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -10,7 +11,11 @@ import (
 	"time"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 
+	"savant/internal/pattern"
 	"savant/internal/regular"
 )
 
@@ -93,8 +98,9 @@ type testCase struct {
 // read counts the test cases of a report, at any depth.
 func (j *junitReading) read(source io.Reader) error {
 	j.suites = nil
-	decoder := xml.NewDecoder(source)
-	decoder.CharsetReader = latin
+	decoder := xml.NewDecoder(unicodeOf(source))
+	decoder.Strict = false // an & may stand for itself
+	decoder.CharsetReader = func(_ string, read io.Reader) (io.Reader, error) { return read, nil }
 	seen, failed := false, ""
 	for {
 		token, err := decoder.Token()
@@ -132,13 +138,26 @@ func (j *junitReading) read(source io.Reader) error {
 	}
 }
 
-// latin decodes reports in ISO 8859-1 and ASCII.
-func latin(charset string, source io.Reader) (io.Reader, error) {
-	switch strings.ToLower(charset) {
-	case "iso-8859-1", "latin1", "us-ascii", "ascii":
-		return charmap.ISO8859_1.NewDecoder().Reader(source), nil
+// otherCharset matches the declaration of an encoding that is not one of Unicode.
+var otherCharset = pattern.Lazy(`(?i)^<\?xml[^>]*\sencoding\s*=\s*["'](?:[^u"']|u[^tc"'])`)
+
+// unicodeOf returns a report in UTF-8, without characters that XML does not have. Any other
+// encoding is read like Windows's: names in another script are garbled, and the tests are counted.
+func unicodeOf(source io.Reader) io.Reader {
+	in := bufio.NewReader(source)
+	decoder := unicode.BOMOverride(unicode.UTF8.NewDecoder())
+	switch head, _ := in.Peek(200); {
+	case len(head) > 1 && (head[0] == 0 || head[1] == 0): // UTF-16 without its mark
+		decoder = unicode.UTF16(unicode.Endianness(head[1] == 0), unicode.IgnoreBOM).NewDecoder()
+	case otherCharset().Match(head):
+		decoder = charmap.Windows1252.NewDecoder()
 	}
-	return nil, fmt.Errorf("its encoding is %q; UTF-8 is expected", charset)
+	return transform.NewReader(in, transform.Chain(decoder, runes.Map(func(char rune) rune {
+		if char < ' ' && char != '\t' && char != '\n' && char != '\r' || char == '\uFFFE' || char == '\uFFFF' {
+			return '\uFFFD'
+		}
+		return char
+	})))
 }
 
 // enter and leave track the names of the enclosing suites.

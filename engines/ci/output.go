@@ -101,7 +101,7 @@ func (o *output) take(line []byte, size int, parsed bool) {
 	if size > len(line) {
 		o.longest = max(o.longest, size)
 	}
-	text := string(line)
+	text := strings.TrimPrefix(escape().ReplaceAllString(string(line), ""), "\ufeff")
 	if parsed {
 		var visible bool
 		if text, visible = o.reading.line(text); !visible {

@@ -2,6 +2,7 @@ package ci
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +73,39 @@ func TestGoTestsThatWereRunningAtTheEndOfTheOutputFailed(t *testing.T) {
 	found, note := reading.conclude(nil, "", time.Time{})
 	require.Empty(t, note)
 	require.Equal(t, tests{passed: 1, failed: 3, failedTests: []string{"p.TestHangs (did not end)", "p.TestHangs/inside (did not end)", "q.TestLater (did not end)"}}, *found)
+}
+
+// A report is read in each encoding, with characters that XML does not have, and with an & that
+// stands for itself: what a runner copies from a test's output.
+func TestReportsAsRunnersWriteThem(t *testing.T) {
+	utf16 := func(order binary.AppendByteOrder, text string) string {
+		var out []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			out = order.AppendUint16(out, unit)
+		}
+		return string(out)
+	}
+	report := func(encoding, inside string) string {
+		return `<?xml version="1.0"` + encoding + `?><testsuite name="s"><testcase name="a"/><testcase name="b"><failure>` + inside + `</failure></testcase></testsuite>`
+	}
+	for name, text := range map[string]string{
+		"UTF-8 with its mark":     "\ufeff" + report(` encoding="UTF-8"`, "größe"),
+		"UTF-16":                  utf16(binary.LittleEndian, "\ufeff"+report(` encoding="UTF-16"`, "größe")),
+		"UTF-16, big":             utf16(binary.BigEndian, "\ufeff"+report(` encoding='utf-16'`, "größe")),
+		"UTF-16 without its mark": utf16(binary.LittleEndian, report(` encoding="UTF-16LE"`, "größe")),
+		"Windows":                 report(` encoding="windows-1252"`, "it\x92s \x80"),
+		"Latin":                   report(` encoding="ISO-8859-1"`, "gr\xf6\xdfe"),
+		"Chinese":                 report(` encoding="GBK"`, "\xca\xa7\xb0\xdc"),
+		"half a character":        report(` encoding="UTF-8"`, "gr\xf6"),
+		"colours and zeros":       report("", "\x1b[31mred\x1b[0m\x00"),
+		"entities of HTML":        report("", "a&nbsp;b &hellip;"),
+		"an & that means &":       report("", "a & b"),
+	} {
+		reading := &junitReading{tests: &tests{}}
+		require.NoError(t, reading.read(strings.NewReader(text)), name)
+		require.Equal(t, tests{passed: 1, failed: 1, failedTests: []string{"s > b"}}, *reading.tests, name)
+		require.ErrorContains(t, (&junitReading{tests: &tests{}}).read(strings.NewReader(text[:len(text)*3/4])), "unexpected EOF", name)
+	}
 }
 
 // go test writes no event when a benchmark ends well. Benchmarks that ran before a
