@@ -244,16 +244,10 @@ func RetryAfter(value string, now time.Time) time.Duration {
 		case number >= secondsOfTime:
 			return max(time.Unix(int64(number), 0).Sub(now), 0)
 		}
-		unit := time.Second
-		switch given := strings.ToLower(found[2]); {
-		case given == "ms", strings.HasPrefix(given, "milli"):
+		given := strings.ToLower(found[2]) + " "
+		unit := cmp.Or(map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour}[given[0]], time.Second)
+		if given == "ms " || strings.HasPrefix(given, "milli") {
 			unit = time.Millisecond
-		case given == "m", strings.HasPrefix(given, "min"):
-			unit = time.Minute
-		case strings.HasPrefix(given, "h"):
-			unit = time.Hour
-		case strings.HasPrefix(given, "d"):
-			unit = 24 * time.Hour
 		}
 		return time.Duration(min(number*float64(unit), 1<<62))
 	}

@@ -185,11 +185,8 @@ func (s *service) undocumented(answer []byte, begun bool) error {
 // service that does not stream sends one object.
 func (s *service) parts(answer io.Reader, into taker) error {
 	buffered := bufio.NewReader(answer)
-	first, err := firstByte(buffered)
-	if err != nil {
-		return s.brokeOff(into)
-	}
-	switch first {
+	var err error
+	switch first := firstByte(buffered); first {
 	case '<':
 		return s.undocumented([]byte{first}, false)
 	case '{':
@@ -197,28 +194,20 @@ func (s *service) parts(answer io.Reader, into taker) error {
 	default:
 		err = s.events(buffered, into)
 	}
-	if err != nil {
+	if err != nil || into.taken().ended {
 		return err
-	}
-	return s.brokeOff(into)
-}
-
-// brokeOff is the error of an answer that ended early.
-func (s *service) brokeOff(into taker) error {
-	if into.taken().ended {
-		return nil
 	}
 	return &reasoning.Temporary{Err: s.failed("ended its answer too early")}
 }
 
-func firstByte(from *bufio.Reader) (byte, error) {
+// firstByte returns the first byte that is no white space, and leaves it to be read; 0 if there
+// is none.
+func firstByte(from *bufio.Reader) byte {
 	for {
 		next, err := from.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if !bytes.Contains([]byte(" \t\r\n\ufeff"), []byte{next}) {
-			return next, from.UnreadByte()
+		if err != nil || !bytes.Contains([]byte(" \t\r\n\ufeff"), []byte{next}) {
+			_ = from.UnreadByte() // at the end there is none
+			return next
 		}
 	}
 }

@@ -20,27 +20,19 @@ var (
 	demanded   = pattern.Lazy(`(?i)\b(architect\w*|(re)?design(s|ed|ing)?|refactor\w*|migrat\w*|prov(e|es|ed|ing|able|ably)|proofs?|(in)?secur(e|es|ed|ing|ity|ely)|vulnerab\w*|rac(e|es|y)|deadlock\w*|trade-?offs?)\b`)
 )
 
-// severalFiles is the number of files from which a task counts as one of several files.
-const severalFiles = 2
-
 // demandOfWords returns why the words of a task need the large model, or "".
 func demandOfWords(task string) string {
 	task = strings.Join(strings.Fields(task), " ")
 	switch {
 	case reviewOfMR().MatchString(task):
 		return "a merge request is to be reviewed"
-	case rework().MatchString(task) && (several().MatchString(task) || distinct(fileName().FindAllString(task, -1)) >= severalFiles):
+	case rework().MatchString(task) && (several().MatchString(task) || len(slices.Compact(slices.Sorted(slices.Values(fileName().FindAllString(task, -1))))) > 1):
 		return "several files are to be reworked"
 	}
 	if word := demanded().FindString(task); word != "" {
 		return fmt.Sprintf("the goal says %q", word)
 	}
 	return ""
-}
-
-func distinct(names []string) int {
-	slices.Sort(names)
-	return len(slices.Compact(names))
 }
 
 // largestDiff returns the number of lines of the largest diff in a request.

@@ -135,7 +135,7 @@ func meant(read []reading, tools []reasoning.Tool) (reasoning.Intent, error) {
 	intent := chosen.intent
 	for _, each := range actions {
 		switch other := each.intent; {
-		case sameAction(other, chosen.intent):
+		case other.Action == chosen.intent.Action && slices.EqualFunc(other.AllCalls(), chosen.intent.AllCalls(), sameCall): // of two answers or thoughts the later is a better wording
 		case bothCall(other, intent) && readOnly(other, tools) && readOnly(intent, tools):
 			if each.start < chosen.start {
 				intent = parallel(other, intent)
@@ -152,12 +152,6 @@ func meant(read []reading, tools []reasoning.Tool) (reasoning.Intent, error) {
 
 func bothCall(a, b reasoning.Intent) bool {
 	return a.Action == reasoning.ActionTool && b.Action == reasoning.ActionTool
-}
-
-// sameAction reports whether two intents do the same; of two answers or thoughts the
-// later one is a better wording.
-func sameAction(a, b reasoning.Intent) bool {
-	return a.Action == b.Action && slices.EqualFunc(a.AllCalls(), b.AllCalls(), sameCall)
 }
 
 func sameCall(a, b reasoning.Call) bool {
