@@ -1,6 +1,7 @@
 package reasoning
 
 import (
+	"slices"
 	"strings"
 
 	"savant/internal/pattern"
@@ -11,14 +12,10 @@ import (
 // "functions.think.plan"), or with a suffix after two underscores. If the name matches
 // no tool, or several, Canonical returns it unchanged, and false.
 func Canonical(name string, tools []Tool) (canonical string, known bool) {
-	for i := range tools {
-		if tools[i].Name == name {
-			return name, true
-		}
+	if slices.ContainsFunc(tools, func(tool Tool) bool { return tool.Name == name }) {
+		return name, true
 	}
-	spelt := fold(name)
-	best := ""
-	ambiguous := false
+	spelt, best, ambiguous := fold(name), "", false
 	for i := range tools {
 		candidate := fold(tools[i].Name)
 		switch {

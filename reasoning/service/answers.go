@@ -171,10 +171,8 @@ func (a *answers) leave(key string, p *pending) {
 func digest(key string, request reasoning.Request) string {
 	request.Tools, request.Repo, request.Limits = nil, nil, reasoning.Limits{}
 	sum := sha256.New()
-	raw, err := request.Encode()
-	if err == nil {
-		sum.Write(raw)
-	}
+	raw, _ := request.Encode() // what cannot be encoded has its key
+	sum.Write(raw)
 	fmt.Fprintf(sum, "\x00%s", key)
 	return hex.EncodeToString(sum.Sum(nil))
 }

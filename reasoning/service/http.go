@@ -65,12 +65,7 @@ func NewHandler(options HandlerOptions) http.Handler {
 
 // filled returns the options with their defaults.
 func (o HandlerOptions) filled() HandlerOptions {
-	if o.Base == nil {
-		o.Base = context.Background()
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Base, o.Logger = cmp.Or(o.Base, context.Background()), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 
@@ -161,10 +156,7 @@ const (
 
 // authorized compares digests in constant time.
 func (h *handler) authorized(r *http.Request) bool {
-	if h.options.Token == "" {
-		return true
-	}
-	return webguard.Equal(webguard.Digest(h.options.Token), webguard.Digest(webguard.Bearer(r)))
+	return h.options.Token == "" || webguard.Equal(webguard.Digest(h.options.Token), webguard.Digest(webguard.Bearer(r)))
 }
 
 // read returns a request that matches the schema.

@@ -197,10 +197,7 @@ func (n *nodeState) decideStatic() bool {
 	if n.node().staticWhen && !n.decideWhen(nil) {
 		return false
 	}
-	if n.status.settled() {
-		return true
-	}
-	return !n.node().staticForeach || n.decideList()
+	return n.status.settled() || !n.node().staticForeach || n.decideList()
 }
 
 // work applies all consequences of the last event, then issues the ready units. If it

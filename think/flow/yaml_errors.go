@@ -183,12 +183,8 @@ func (r *report) lineOf(text string) int {
 // parserError reports whether a message comes from yaml.v3's parser, which counts lines
 // from 0; its scanner counts from 1 (measured on v3.0.1).
 func parserError(text string) bool {
-	for _, expected := range []string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"} {
-		if text == "did not find expected "+expected {
-			return true
-		}
-	}
-	return false
+	expected, is := strings.CutPrefix(text, "did not find expected ")
+	return is && slices.Contains([]string{"key", "node content", "'-' indicator", "',' or ']'", "',' or '}'", "<document start>"}, expected)
 }
 
 // tabAfter returns the first tab that indents a line, from a line on, for an error about

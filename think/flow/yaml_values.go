@@ -194,7 +194,7 @@ func valueAs(node *yaml.Node, ordered bool) any {
 			return b
 		}
 	case "!!int":
-		if i, err := strconv.Atoi(node.Value); err == nil && plainInteger(node.Value) {
+		if i, err := strconv.Atoi(node.Value); err == nil && strconv.Itoa(i) == node.Value {
 			return i
 		}
 		var i int
@@ -233,12 +233,6 @@ func numberValue(text string) any {
 func (r *report) warn(path string, at position, format string, args ...any) {
 	r.warnings = append(r.warnings, fault.Diagnostic{File: r.file, Path: path, Line: at.line, Column: at.column,
 		Code: fault.YAMLSchemaViolation, Severity: "warning", Message: fmt.Sprintf(format, args...)})
-}
-
-// plainInteger reports whether text begins like an integer that YAML and Go read alike.
-func plainInteger(text string) bool {
-	digits := strings.TrimPrefix(text, "-")
-	return text == "0" || digits != "" && digits[0] >= '1' && digits[0] <= '9'
 }
 
 // cutText warns of a value whose rest YAML took for a comment, and of a path in double quotes

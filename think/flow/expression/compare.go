@@ -35,15 +35,7 @@ func (e *evaluation) equal(a, b any, depth int) bool {
 }
 
 func (e *evaluation) equalLists(a, b []any, depth int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !e.equal(a[i], b[i], depth) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a, b, func(x, y any) bool { return e.equal(x, y, depth) })
 }
 
 // equalObjects visits the fields in a fixed order, so that it always spends the
