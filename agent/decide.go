@@ -140,7 +140,7 @@ func (r *Run) request(step int) reasoning.Request {
 func (r *Run) offered() []reasoning.Tool {
 	offered := []reasoning.Tool{}
 	for _, each := range r.guard.allowed(r.runtime.options.Toolbox.Tools()) {
-		offered = append(offered, reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.Input,
+		offered = append(offered, reasoning.Tool{Name: each.Name, Title: each.Title, Description: each.Description, InputSchema: each.InputSchema(),
 			ReadOnly: each.ReadOnly, Destructive: each.Destructive, Idempotent: each.Idempotent})
 	}
 	return offered

@@ -116,3 +116,14 @@ func TestWhatAgentToolsRefuse(t *testing.T) {
 		require.ErrorIs(t, err, fault.UnknownRun)
 	}
 }
+
+// A model is told the arguments of each tool, also of one whose schema is made from a type.
+func TestModelsSeeTheSchemasOfTools(t *testing.T) {
+	w := newWorld(t, script(`{"action":"finish","final":"done"}`), nil)
+	w.run(t, agent.RunOptions{Goal: "Look."})
+	tools := w.api.Requests()[0].Tools
+	require.NotEmpty(t, tools)
+	for _, tool := range tools {
+		require.Contains(t, string(tool.InputSchema), `"properties"`, tool.Name)
+	}
+}

@@ -35,7 +35,7 @@ func (in *inputs) schema() (*schemas.Schema, error) {
 
 func (t Tool) inputs() (*inputs, error) {
 	what := t.Name + ": input"
-	root, err := rootOf(what, t.Input)
+	root, err := rootOf(what, t.InputSchema())
 	if err != nil {
 		return nil, err
 	}

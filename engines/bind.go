@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"sync"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
 )
 
 // Bind makes a Tool from a Go function. Its input schema is SchemaOf[In]; the caller
-// sets the remaining fields (Title, ReadOnly, Output, …). Fields of type any in In are
+// sets the remaining fields (Title, ReadOnly, Exact, …). Fields of type any in In are
 // decoded by package jsonvalue, so integers are exact. Member names are case-sensitive
 // at every depth, and members that In does not have are ignored.
 func Bind[In, Out any](name, description string, f func(context.Context, In) (Out, error)) Tool {
@@ -20,12 +21,11 @@ func Bind[In, Out any](name, description string, f func(context.Context, In) (Ou
 
 // BindCall is Bind for a tool that must know its Call, for example to make calls itself.
 func BindCall[In, Out any](name, description string, f func(context.Context, Call, In) (Out, error)) Tool {
-	input := SchemaOf[In]()
 	return Tool{
 		Name:        name,
 		Description: description,
-		Input:       input,
-		derived:     input,
+		input:       sync.OnceValue(SchemaOf[In]),
+		output:      sync.OnceValue(SchemaOf[Out]),
 		takes:       reflect.TypeFor[In](),
 		gives:       reflect.TypeFor[Out](),
 		Call: func(ctx context.Context, call Call, args json.RawMessage) (any, error) {
@@ -40,20 +40,15 @@ func BindCall[In, Out any](name, description string, f func(context.Context, Cal
 	}
 }
 
-// BindReading is Bind for a read-only tool with a title and the output schema
-// SchemaOf[Out].
+// BindReading is Bind for a read-only tool with a title, which is Exact.
 func BindReading[In, Out any](name, title string, f func(context.Context, In) (Out, error), description string) Tool {
-	return reading[Out](Bind(name, description, f), title)
+	return BindReadingCall(name, title, func(ctx context.Context, _ Call, in In) (Out, error) { return f(ctx, in) }, description)
 }
 
 // BindReadingCall is BindReading for a tool that must know its Call.
 func BindReadingCall[In, Out any](name, title string, f func(context.Context, Call, In) (Out, error), description string) Tool {
-	return reading[Out](BindCall(name, description, f), title)
-}
-
-func reading[Out any](tool Tool, title string) Tool {
-	tool.Title, tool.Output = title, SchemaOf[Out]()
-	tool.ReadOnly, tool.Idempotent = true, true
+	tool := BindCall(name, description, f)
+	tool.Title, tool.Exact, tool.ReadOnly, tool.Idempotent = title, true, true, true
 	return tool
 }
 

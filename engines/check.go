@@ -24,16 +24,15 @@ func Underscored(name string) string { return strings.ReplaceAll(name, ".", "_")
 // description or function is missing. YAML_SCHEMA_VIOLATION: a schema does not compile
 // or its root is not of type object, or the root of the input schema has combinators.
 func (t Tool) Check() error {
-	t.derived = nil
-	if err := (&registeredTool{tool: t}).examine(); err != nil || len(t.Output) == 0 {
-		return err
+	t.Input, t.Output = t.InputSchema(), t.OutputSchema()
+	err := (&registeredTool{tool: t}).examine()
+	if err == nil {
+		_, err = t.compileOutput()
 	}
-	_, err := t.compileOutput()
 	return err
 }
 
-// examine is Check, but does not compile output schemas, nor read the input schema that
-// Bind made: that is valid by construction.
+// examine is Check, but does not compile output schemas, nor read those of Bind's types.
 func (r *registeredTool) examine() error {
 	t := r.tool
 	if !dottedName().MatchString(t.Name) || len(t.Name) > maxName || strings.Contains(Underscored(t.Name), "__") {

@@ -41,7 +41,7 @@ func TestDescribe(t *testing.T) {
 	require.JSONEq(t, `{"name":"tea","order":"price","limit":3}`, string(described.Example))
 	require.Equal(t, "- id: find\n  call: shop.find\n  input_template: {name: \"tea\", order: \"price\", limit: 3}\n  capture_as: find\n",
 		engines.Step(bound.Name, described.Example))
-	require.NotContains(t, string(bound.Input), "tea", "an example is not published")
+	require.NotContains(t, string(bound.InputSchema()), "tea", "an example is not published")
 
 	mounted := engines.Tool{Name: "files.read", Input: json.RawMessage(`{"type":"object","required":["path"],"properties":{"path":{"type":"string","description":"Where."},"head":{"type":["integer","null"]}}}`),
 		Output: json.RawMessage(`{"type":"object","properties":{"lines":{"type":"array","items":{"type":"object","properties":{"text":{"type":"string"}}}},"any":true}}`)}

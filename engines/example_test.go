@@ -23,7 +23,7 @@ func ExampleBind() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(string(hello.Input))
+	fmt.Println(string(hello.InputSchema()))
 	_, err := registry.Call(context.Background(), "weather.hello", json.RawMessage(`{"name":"Ada","times":9}`))
 	fmt.Println(err)
 	// Output:

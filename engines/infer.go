@@ -1,7 +1,6 @@
 package engines
 
 import (
-	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -58,8 +57,25 @@ func (t Tool) ListedInput() json.RawMessage {
 	return schemaOf(t.takes, enclosing{listed: true})
 }
 
-// bound reports whether the input schema is the one that Bind made.
-func (t Tool) bound() bool { return t.derived != nil && bytes.Equal(t.Input, t.derived) }
+// InputSchema returns the schema of the tool's arguments.
+func (t Tool) InputSchema() json.RawMessage {
+	if t.bound() {
+		return t.input()
+	}
+	return t.Input
+}
+
+// OutputSchema returns the schema of the tool's results; empty if they have no exact one.
+func (t Tool) OutputSchema() json.RawMessage {
+	if t.exact() {
+		return t.output()
+	}
+	return t.Output
+}
+
+// bound and exact report whether a schema is that of Bind's type.
+func (t Tool) bound() bool { return len(t.Input) == 0 && t.input != nil }
+func (t Tool) exact() bool { return t.Exact && len(t.Output) == 0 && t.output != nil }
 
 // withProperties adds properties to the root of a schema that somebody else has written.
 func withProperties(schema json.RawMessage) json.RawMessage {
@@ -95,9 +111,9 @@ type shape struct {
 // there, and no member is required.
 type enclosing struct {
 	open bool
-	// listed: the schema is a tool's ListedInput.
-	listed  bool
-	structs []reflect.Type
+	// listed: the schema is a tool's ListedInput; shallow: members have their types alone.
+	listed, shallow bool
+	structs         []reflect.Type
 }
 
 // shapeOf describes a type.
@@ -185,6 +201,9 @@ func (s *shape) addField(field reflect.StructField, within enclosing) {
 	described.annotate(field.Tag)
 	if within.listed {
 		described.shorten(list == "brief")
+	}
+	if within.shallow {
+		described = &shape{Type: described.Type, Enum: described.Enum}
 	}
 	s.Properties.Add(name, described)
 	if !within.open && !strings.Contains(options, "omit") {

@@ -35,7 +35,7 @@ func TestListedInputs(t *testing.T) {
 	require.Equal(t, `{"type":"object","properties":{"query":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer","minimum":4,"maximum":9},`+
 		`"change":{"type":"object","description":"Of review.change.","properties":{}},"rows":{"type":"array","items":{"type":"object","properties":{}}},"more":{"type":"object","properties":{}}},"required":["query","change"]}`,
 		string(tool.ListedInput()))
-	require.Contains(t, string(tool.Input), `"q":`)
+	require.Contains(t, string(tool.InputSchema()), `"q":`)
 	tool.Input = json.RawMessage(`{"type":"object"}`)
 	require.JSONEq(t, `{"type":"object","properties":{}}`, string(tool.ListedInput()), "the caller's own")
 }

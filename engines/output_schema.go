@@ -2,9 +2,11 @@ package engines
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -32,10 +34,13 @@ type OutputSchema struct {
 // types of the members alone.
 func (t Tool) PublishedOutput() OutputSchema {
 	output := t.Output
-	if len(output) == 0 {
-		return OutputSchema{Receipts: true, Faults: true}
+	if t.exact() {
+		output = shallowOutput(t.gives)
 	}
-	if merged, ok := mergedOutput(output, t.derived != nil); ok {
+	if len(output) == 0 || t.exact() {
+		return OutputSchema{Published: output, Receipts: true, Faults: true}
+	}
+	if merged, ok := mergedOutput(output); ok {
 		return OutputSchema{Published: merged, Receipts: true, Faults: true}
 	}
 	if either, ok := eitherOutput(output); ok {
@@ -48,7 +53,7 @@ func (t Tool) PublishedOutput() OutputSchema {
 // schema with VALIDATION_FAILED; nil without a schema. The schema is compiled once, on
 // first use. A result that would take too long to validate is accepted.
 func (t Tool) OutputCheck() func(result json.RawMessage) error {
-	if len(t.Output) == 0 {
+	if len(t.OutputSchema()) == 0 {
 		return nil
 	}
 	schema := sync.OnceValues(t.compileOutput)
@@ -73,7 +78,7 @@ func (t Tool) OutputCheck() func(result json.RawMessage) error {
 // schema, and for mounted tools, whose schemas are unverified claims.
 func (r *Registry) Fits(name string, value any) error {
 	found, ok := r.find(name)
-	if !ok || found.tool.derived == nil {
+	if !ok || found.tool.takes == nil {
 		return nil
 	}
 	schema, err := found.result.get(found.tool.compileOutput)
@@ -88,11 +93,12 @@ func (r *Registry) Fits(name string, value any) error {
 
 // compileOutput returns the compiled output schema; nil without one.
 func (t Tool) compileOutput() (*schemas.Schema, error) {
-	if len(t.Output) == 0 {
+	output := t.OutputSchema()
+	if len(output) == 0 {
 		return nil, nil
 	}
 	what := t.Name + ": output"
-	root, err := objectOf(what, t.Output)
+	root, err := objectOf(what, output)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +132,8 @@ var restrictingKeywords = []string{"patternProperties", "propertyNames", "maxPro
 
 // mergedOutput returns a schema whose properties stay at the root, where clients look
 // for them: the required members become one of two alternatives, and additional members
-// are allowed. A short one, made by SchemaOf, has the types of its members alone, and need not
-// mention those of receipts and errors. It returns false if the root has further restrictions.
-func mergedOutput(output json.RawMessage, short bool) (json.RawMessage, bool) {
+// are allowed. It returns false if the root has further restrictions.
+func mergedOutput(output json.RawMessage) (json.RawMessage, bool) {
 	var root, properties map[string]json.RawMessage
 	if json.Unmarshal(output, &root) != nil {
 		return output, false
@@ -139,18 +144,8 @@ func mergedOutput(output json.RawMessage, short bool) (json.RawMessage, bool) {
 	if given := root["properties"]; given != nil && json.Unmarshal(given, &properties) != nil {
 		return output, false
 	}
-	all := withExtraMembers(properties)
-	var members any = all
-	if short {
-		members = new(map[string]struct {
-			Type json.RawMessage `json:"type,omitempty"`
-			Enum json.RawMessage `json:"enum,omitempty"`
-		})
-		if json.Unmarshal(root["properties"], members) != nil {
-			return output, false
-		}
-	}
-	if all == nil || !addFaultAlternative(root) {
+	members := withExtraMembers(properties)
+	if members == nil || !addFaultAlternative(root) {
 		return output, false
 	}
 	delete(root, "additionalProperties")
@@ -160,6 +155,18 @@ func mergedOutput(output json.RawMessage, short bool) (json.RawMessage, bool) {
 	}
 	merged, err := json.Marshal(root)
 	return merged, err == nil
+}
+
+// shallowOutput returns the published schema of a type: its members have their types alone,
+// and those of receipts and errors, which it allows, go without saying.
+func shallowOutput(t reflect.Type) json.RawMessage {
+	made := shapeOf(t, enclosing{shallow: true})
+	slices.SortFunc(*made.Properties, func(a, b jsonvalue.Pair) int { return cmp.Compare(a.Name, b.Name) })
+	root := map[string]any{"type": "object", "properties": made.Properties}
+	if len(made.Required) > 0 {
+		root["anyOf"] = []any{map[string]any{"required": made.Required}, json.RawMessage(faultRequires)}
+	}
+	return jsonvalue.Encoded(root)
 }
 
 // withExtraMembers returns properties with the extra ones; nil if one of these names is

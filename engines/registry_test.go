@@ -71,7 +71,7 @@ func TestAddIsAllOrNone(t *testing.T) {
 		fault.IDCollision:   {named("git.log"), named("a.b_c"), named("a_b.c")},
 		fault.InvalidParams: {named("plan"), named("a..b"), named("a.b__c"), named("a_.b"), named("a b.c"), named("a." + string(make([]byte, 64))), {Name: "x.y"}},
 		fault.YAMLSchemaViolation: {schema(`{"type":"object","properties":{"a":{"type":"strin"}}}`), schema(`{"type":"array"}`), schema(`{}`),
-			schema(`{"type":"object","anyOf":[{}]}`), schema(`no`), schema(``), output},
+			schema(`{"type":"object","anyOf":[{}]}`), schema(`no`), {Name: "x.y", Description: "None.", Call: named("x.y").Call}, output},
 	}
 	for code, tools := range cases {
 		for i, bad := range tools {

@@ -14,13 +14,16 @@ import (
 	"savant/schemas"
 )
 
-// Tool is one tool of the registry. Name is canonical and dotted ("think.next"). Input
-// and Output are JSON Schemas; Output is empty if results have no exact schema. The
+// Tool is one tool of the registry. Name is canonical and dotted ("think.next"). The
 // annotations must be true: a client may skip a confirmation because of them.
 type Tool struct {
-	Name, Title, Description                     string
+	Name, Title, Description string
+	// Input and Output are JSON Schemas. A tool of Bind leaves them empty: InputSchema and
+	// OutputSchema have those of its types.
 	Input, Output                                json.RawMessage
 	ReadOnly, Destructive, Idempotent, OpenWorld bool
+	// Exact: the type of the function that Bind was given has the schema of the results.
+	Exact bool
 	// Mounted: the tool is another MCP server's.
 	Mounted bool
 	// Eager asks clients that load tools lazily to load this one at the start.
@@ -39,12 +42,11 @@ type Tool struct {
 	Call func(context.Context, Call, json.RawMessage) (any, error)
 	// Judge says more of arguments than a schema can; nil: the schema says all.
 	Judge Judge
-	// derived is the input schema that Bind generated. It is valid by construction and
-	// compiled on the first call: compiling all of them would take half of a server's
-	// start.
-	derived json.RawMessage
 	// takes and gives are the types of the function that Bind was given; nil for others.
 	takes, gives reflect.Type
+	// input and output are their schemas: valid by construction, and made when somebody
+	// reads them, since most are read by nobody.
+	input, output func() json.RawMessage
 }
 
 // Judge judges the arguments of a tool. It may be called concurrently.

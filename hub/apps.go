@@ -87,11 +87,11 @@ func NewApps(options Options) (*Apps, error) {
 	})
 	a := &Apps{hub: &Hub{options: options}, pages: pages, tools: engines.NewRegistry(engines.Options{Logger: options.Logger})}
 	shows := func(t engines.Tool, title, page string) engines.Tool {
-		t.ReadOnly, t.Idempotent, t.Title, t.Page, t.Output = true, true, title, page, nil
+		t.ReadOnly, t.Idempotent, t.Title, t.Page, t.Exact = true, true, title, page, false
 		return t
 	}
 	decides := engines.BindCall("app.decide", "Takes the answer that a person gave in the page of a question.", a.decide)
-	decides.Title, decides.Output, decides.ForPages = "Answer", nil, true
+	decides.Title, decides.ForPages = "Answer", true
 	return a, a.tools.AddEngine(engines.Engine{Name: "app"},
 		shows(engines.BindCall("app.approve", "Show the person the approval that a step waits for. They decide in the page that appears. Then call think.next with its step_id and no result_snapshot.", a.question), "Show an approval", "ui://savant/approve"),
 		shows(engines.BindCall("app.ask", "Show the person the question that a step waits for. They answer in the page that appears. Then call think.next with its step_id and no result_snapshot.", a.question), "Show a question", "ui://savant/ask"),

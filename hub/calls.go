@@ -277,7 +277,7 @@ func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := h.toolView(r, tool)
-	view.Fields = inputsOf(form.New(tool.Input)).fields
+	view.Fields = inputsOf(form.New(tool.InputSchema())).fields
 	if called, is := refusalOf(r).form.(toolView); is {
 		view = called
 	}
@@ -299,7 +299,7 @@ func (h *Hub) callTool(w http.ResponseWriter, r *http.Request) {
 		h.showTool(w, r)
 		return
 	}
-	view, in := h.toolView(r, tool), inputsOf(form.New(tool.Input))
+	view, in := h.toolView(r, tool), inputsOf(form.New(tool.InputSchema()))
 	err := h.mayCall(r, tool)
 	filled, ok := in.read(r.PostForm)
 	view.Fields = in.fields

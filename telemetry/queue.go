@@ -28,7 +28,7 @@ type queue struct {
 // item is an event, or for Flush a channel to close once the preceding items are
 // recorded.
 type item struct {
-	event    Event
+	event    *Event
 	recorded chan struct{}
 }
 
@@ -44,7 +44,7 @@ func (r *Recorder) RecordLater(e Event) {
 	if r == nil {
 		return
 	}
-	e = r.stamped(e)
+	stamped := r.stamped(e)
 	r.queue.mu.Lock()
 	defer r.queue.mu.Unlock()
 	if r.queue.closed {
@@ -52,7 +52,7 @@ func (r *Recorder) RecordLater(e Event) {
 	}
 	r.startWorker()
 	select {
-	case r.queue.items <- item{event: e}:
+	case r.queue.items <- item{event: &stamped}:
 	default:
 		r.queue.dropped.Add(1)
 	}
@@ -129,7 +129,7 @@ func (r *Recorder) work() {
 				write()
 				close(next.recorded)
 			default:
-				if batch = append(batch, next.event); due == nil {
+				if batch = append(batch, *next.event); due == nil {
 					due = time.After(gathering)
 				}
 				if len(batch) == maxBatch {

@@ -68,8 +68,7 @@ func Engine(options Options) (engines.Engine, []engines.Tool) {
 
 func tool[In, Out any](name, title string, f func(context.Context, engines.Call, In) (Out, error), description string) engines.Tool {
 	made := engines.BindCall(name, description, f)
-	made.Title = title
-	made.Output = engines.SchemaOf[Out]()
+	made.Title, made.Exact = title, true
 	made.Destructive, made.OpenWorld = true, true // the effects of a command are unknown
 	return made
 }

@@ -108,7 +108,7 @@ func (w *workshop) call(name, args string) (map[string]any, error) {
 	value, err := jsonvalue.Decode(data)
 	require.NoError(w.t, err)
 	tool, _ := w.table.Resolve(name)
-	output, err := jsonvalue.Decode(tool.Output)
+	output, err := jsonvalue.Decode(tool.OutputSchema())
 	require.NoError(w.t, err)
 	set, err := loadSchemas()
 	require.NoError(w.t, err)
@@ -150,7 +150,7 @@ func TestToolsAreDescribed(t *testing.T) {
 		require.NoError(t, tool.Check())
 		require.NotEmpty(t, tool.Title)
 		require.True(t, tool.ReadOnly && tool.Idempotent && !tool.Destructive)
-		total += len(tool.Input) + len(tool.Description)
+		total += len(tool.InputSchema()) + len(tool.Description)
 	}
 	require.Less(t, total, 6000, "a model reads all of it with every request")
 }

@@ -36,27 +36,25 @@ var aliases = engines.Aliases{
 // judge judges the arguments of Think's tools.
 type judge struct {
 	think *think.Engine
-	// own are the arguments of the tool, with the names that models use for them.
-	own engines.Aliases
+	tool  engines.Tool
 	// params: the tool starts a workflow, whose parameters may stand beside params.
 	// waiting: the instruction that waits is repeated where arguments are refused.
 	params, waiting bool
 }
 
-func judgeOf(e *think.Engine, tool engines.Tool) judge {
+// own are the arguments of the tool, with the names that models use for them.
+func (j judge) own() engines.Aliases {
 	own := engines.Aliases{}
-	for name := range jsonvalue.Members(jsonvalue.Member(tool.Input, "properties")) {
+	for name := range jsonvalue.Members(jsonvalue.Member(j.tool.InputSchema(), "properties")) {
 		own[name] = aliases[name]
 	}
-	return judge{think: e, own: own}
+	return own
 }
 
 // ParamsJudge refuses arguments of a tool that starts a workflow, where they were
 // probably meant as another argument or as a parameter of the workflow.
 func ParamsJudge(e *think.Engine, tool engines.Tool) engines.Judge {
-	made := judgeOf(e, tool)
-	made.params = true
-	return made
+	return judge{think: e, tool: tool, params: true}
 }
 
 // Stray refuses arguments that were probably meant as another one of the tool.
@@ -66,7 +64,8 @@ func (j judge) Stray(declared, stray map[string]json.RawMessage) error {
 			return err
 		}
 	}
-	if err := j.own.Stray(declared, stray); err != nil || j.own["result_snapshot"] == nil {
+	own := j.own()
+	if err := own.Stray(declared, stray); err != nil || own["result_snapshot"] == nil {
 		return err
 	}
 	return strayFailure(stray)

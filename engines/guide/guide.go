@@ -20,7 +20,7 @@ const readFirst = " First read think.driver_prompt once."
 func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	tool := func(t engines.Tool, title string, change ...func(*engines.Tool)) engines.Tool {
 		t.Title, t.ReadOnly, t.Idempotent = title, true, true
-		t.Judge = judgeOf(e, t)
+		t.Judge = judge{think: e, tool: t}
 		for _, each := range change {
 			each(&t)
 		}
@@ -31,11 +31,7 @@ func Tools(e *think.Engine, hooks Hooks) []engines.Tool {
 	repeats := func(t *engines.Tool) { t.Idempotent = false }
 	destroys := func(t *engines.Tool) { t.Destructive = true }
 	takesParams := func(t *engines.Tool) { t.Judge = ParamsJudge(e, *t) }
-	waits := func(t *engines.Tool) {
-		advising := judgeOf(e, *t)
-		advising.waiting = true
-		t.Judge = advising
-	}
+	waits := func(t *engines.Tool) { t.Judge = judge{think: e, tool: *t, waiting: true} }
 	return []engines.Tool{
 		tool(engines.BindCall("think.plan", "Start a run of a workflow, or go on with one. Answers an instruction: do it, then call think.next."+readFirst, adapted(hooks.required(e), adaptReply)), "Start a workflow", writes, eager, takesParams),
 		tool(engines.BindCall("think.next", "Give the result of the current instruction; answers the next one. Repeat until done is true. An error says what to mend and repeats the instruction."+readFirst, adapted(hooks.continues(e), adaptReply)), "Next instruction", writes, eager, waits),

@@ -97,7 +97,7 @@ func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error
 		return nil
 	}
 	tool, known := s.options.Registry.Resolve(jsonvalue.TextMember(m.Params, "name"))
-	if !known || !bytes.Contains(tool.Input, []byte("x-mcp-header")) {
+	if !known || !bytes.Contains(tool.InputSchema(), []byte("x-mcp-header")) {
 		return nil
 	}
 	return mcp.ValidateParamHeadersLookup(func(name string) (string, bool) {
@@ -106,7 +106,7 @@ func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error
 			return "", false
 		}
 		return values[0], true
-	}, &mcp.Tool{Name: tool.Name, RawInputSchema: tool.Input}, m.Params)
+	}, &mcp.Tool{Name: tool.Name, RawInputSchema: tool.InputSchema()}, m.Params)
 }
 
 func isProtocolHeader(name string) bool {

@@ -34,7 +34,7 @@ var memoryName = pattern.Lazy(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 func (e *reader) memoryTools() []engines.Tool {
 	write := engines.Bind("context.memory_write", "Keeps something worth remembering for later runs, in a Markdown file of the project's memory. "+
 		"append, the default, adds to the file; replace takes its place.", e.memoryWrite)
-	write.Title, write.Output = "Write to memory", engines.SchemaOf[memoryWriteOut]()
+	write.Title, write.Exact = "Write to memory", true
 	write.Destructive = true // replace deletes the previous content
 	return []engines.Tool{
 		engines.BindReading("context.memory_search", "Search memory", e.memorySearch,

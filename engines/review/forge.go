@@ -199,7 +199,7 @@ func fileOf(oldPath, path string, isNew, isDeleted, isRenamed bool, patch string
 
 // propertiesOf returns the schemas of a tool's arguments.
 func propertiesOf(tool engines.Tool) map[string]gjson.Result {
-	return gjson.GetBytes(tool.Input, "properties").Map()
+	return gjson.GetBytes(tool.InputSchema(), "properties").Map()
 }
 
 // maxPages bounds how many pages of one list are read.

@@ -51,7 +51,7 @@ var rules = sync.OnceValue(func() []*rule {
 		if strings.HasPrefix(line, "#") || len(fields) != 5 {
 			continue
 		}
-		made := &rule{name: fields[0], keywords: strings.Fields(fields[3]), assigned: strings.HasSuffix(fields[0], "-assigned"), pattern: pattern.Lazy(ends.Replace(fields[4]))}
+		made := &rule{name: fields[0], keywords: strings.Fields(fields[3]), assigned: strings.HasSuffix(fields[0], "-assigned"), pattern: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ends.Replace(fields[4])) })}
 		made.entropy, _ = strconv.ParseFloat(fields[1], 64) // a test reads all of them
 		made.group, _ = strconv.Atoi(fields[2])
 		list = append(list, made)

@@ -37,7 +37,7 @@ func bare(tool engines.Tool, ended engines.Ended) any {
 	}
 	value = schemas.WithoutReceipt(value)
 	object, _ := value.(map[string]any)
-	if result, wrapped := object["result"]; wrapped && len(object) == 1 && wraps(tool.Output) {
+	if result, wrapped := object["result"]; wrapped && len(object) == 1 && wraps(tool.OutputSchema()) {
 		return result
 	}
 	return value

@@ -113,7 +113,7 @@ func (c checkedTools) Tool(name string) (rules.Tool, bool) {
 	if !known {
 		return rules.Tool{}, false
 	}
-	return rules.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(c.app.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
+	return rules.Tool{Input: tool.InputSchema(), Output: tool.OutputSchema(), Own: slices.Contains(c.app.own, engines.EngineOf(name)), ReadOnly: tool.ReadOnly}, true
 }
 
 // linkedFiles are the files of a folder. Unlike those of os.Root alone, an absolute link

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -173,6 +174,12 @@ func relativePaths(folder string) func(text string) string {
 	if !filepath.IsAbs(folder) || filepath.Dir(folder) == folder || !utf8.ValidString(folder) {
 		return func(text string) string { return text }
 	}
-	below := pattern.Lazy(`(^|[^\pL\pN_.-])` + regexp.QuoteMeta(folder+string(filepath.Separator)))
-	return func(text string) string { return below().ReplaceAllString(text, "$1") }
+	prefix := folder + string(filepath.Separator)
+	below := pattern.Lazy(`(^|[^\pL\pN_.-])` + regexp.QuoteMeta(prefix))
+	return func(text string) string {
+		if !strings.Contains(text, prefix) {
+			return text
+		}
+		return below().ReplaceAllString(text, "$1")
+	}
 }

@@ -28,7 +28,7 @@ func (s stepTools) Known(name string) bool {
 // Schemas returns what the registry knows about a tool.
 func (s stepTools) Schemas(name string) (check.Tool, bool) {
 	tool, known := s.Resolve(name)
-	return check.Tool{Input: tool.Input, Output: tool.Output, Own: slices.Contains(s.app.own, engines.EngineOf(tool.Name))}, known
+	return check.Tool{Input: tool.InputSchema(), Output: tool.OutputSchema(), Own: slices.Contains(s.app.own, engines.EngineOf(tool.Name))}, known
 }
 
 // Unpublished returns a tool's engine if MCP_SERVICE omits it, else "".

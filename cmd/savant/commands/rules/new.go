@@ -70,7 +70,7 @@ func published(a *app.App) (all []rules.Operation, err error) {
 			continue
 		}
 		var schema struct{ Required []string }
-		if err := json.Unmarshal(tool.Input, &schema); err != nil {
+		if err := json.Unmarshal(tool.InputSchema(), &schema); err != nil {
 			return nil, fault.New(fault.Internal, "the schema of %s: %w", name, err)
 		}
 		all = append(all, rules.Operation{Tool: name, Required: schema.Required, ReadOnly: tool.ReadOnly, Destructive: tool.Destructive, Idempotent: tool.Idempotent})
