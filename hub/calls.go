@@ -71,7 +71,7 @@ func (h *Hub) calls(r *http.Request) callsView {
 		return callsView{Problem: h.options.Redactor.Text(fault.From(err).Message())}
 	}
 	if h.options.NoAnswers {
-		view.NoAnswers = "This hub takes no answers (--no-answers): use savant approve at a terminal."
+		view.NoAnswers = "This hub takes no answers (--no-answers)."
 	} else if err := h.allowed(r, approveScope); err != nil {
 		view.NoAnswers = fault.From(err).Details + "."
 	}
@@ -200,7 +200,7 @@ func (h *Hub) answerCall(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 	case h.options.NoAnswers:
-		err = fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve at a terminal")
+		err = fault.New(fault.ToolDenied, "this hub takes no answers (--no-answers): use savant approve %s at a terminal", name)
 	case at < 0:
 		err = fault.New(fault.StateConflict, "this question no longer waits for an answer")
 	case decision != "approve" && decision != "decline":

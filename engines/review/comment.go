@@ -4,8 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"savant/fault"
 	"savant/internal/pattern"
+	"savant/internal/redact"
 )
 
 // reviewMark begins the last line of a posted review, before its head commit.
@@ -23,7 +26,7 @@ type commentOut struct {
 
 // comment posts a report once. The comment ends with a line that names the head commit;
 // if a comment with that line exists, nothing is posted. So repeated calls are
-// idempotent.
+// idempotent. What looks like a secret is taken out: more people read it than the change.
 func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) {
 	if in.Source.Number == 0 || in.Source.Project == "" || in.Source.Head == "" {
 		return commentOut{}, fault.New(fault.InvalidParams, "source: only a pull or merge request of a known project has comments").
@@ -31,13 +34,18 @@ func (e *engine) comment(ctx context.Context, in commentIn) (commentOut, error) 
 	}
 	// The line is visible, since servers take HTML comments out of what they show to models.
 	mark := reviewMark + in.Source.Head
-	list, add, err := e.commentTools(in.Source, in.Markdown+"\n---\n"+mark+"\n")
+	list, add, err := e.commentTools(in.Source, redact.Shapes().Text(in.Markdown)+"\n---\n"+mark+"\n")
 	if err != nil {
 		return commentOut{}, err
 	}
 	before, err := e.askPages(ctx, list)
 	if err != nil {
 		return commentOut{}, err
+	}
+	for _, each := range before {
+		if strings.TrimSpace(each) != "" && !gjson.Valid(each) {
+			return commentOut{}, fault.New(fault.ToolFailed, "nothing was posted: %s did not list the comments, but answered: %s", list.tool.Name, fault.Cut(plain(each), 200))
+		}
 	}
 	if strings.Contains(strings.ToLower(strings.Join(before, "\n")), strings.ToLower(mark)) {
 		return commentOut{Why: "a review of this commit was posted before"}, nil

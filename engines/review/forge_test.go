@@ -107,6 +107,29 @@ func TestARequestIsReadFromGitHub(t *testing.T) {
 	require.Contains(t, strings.Join(f.asked, "\n"), `"issue_number":12`)
 }
 
+// TestNothingIsPostedUnseen: where the comments cannot be listed, there may be a review
+// already; and what looks like a secret is not sent.
+func TestNothingIsPostedUnseen(t *testing.T) {
+	f := &forge{t: t}
+	listed := "Error: 404 Not Found"
+	d := newDesk(t)
+	require.NoError(t, d.tools.AddEngine(engines.Engine{Name: "github"},
+		f.tool("github.pull_request_read", `{"method":{},"owner":{},"repo":{},"pullNumber":{}}`, func(map[string]any) string { return listed }),
+		f.tool("github.add_issue_comment", `{"owner":{},"repo":{},"issue_number":{},"body":{}}`, func(args map[string]any) string {
+			f.comments = append(f.comments, args["body"].(string))
+			return `{"id":1}`
+		})))
+	key := "ghp" + "_aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
+	comment := map[string]any{"source": map[string]any{"head": "a2", "project": "ada/it", "number": 12, "kind": "github"}, "markdown": "# Review\nThe key " + key + " is in it."}
+	d.refused(fault.ToolFailed, "review.comment", comment)
+	require.Empty(t, f.comments)
+	for _, listed = range []string{"", "null", "[]"} {
+		require.Equal(t, true, call[map[string]any](d, "review.comment", comment)["posted"])
+	}
+	require.Len(t, f.comments, 3)
+	require.Contains(t, f.comments[0], "The key [redacted] is in it.")
+}
+
 func TestARequestIsReadFromGitLab(t *testing.T) {
 	f := &forge{t: t}
 	d := newDesk(t)

@@ -339,6 +339,13 @@ func documentedKeys(seed uint64) (list []lookalike) {
 	one("buildkite cluster", "bkct_", m(w, 40))
 	one("aws configure", "aws configure set aws_secret_access_key ", m(b64, 40))
 
+	one("vercel gateway", "vck_", m(w, 56))
+	one("apify", "apify_api_", m(w, 36))
+	one("elastic cloud", "essu_", m(w, 60))
+	one("kong konnect", "kpat_", m(w, 50))
+	one("kong konnect system", "spat_", m(w, 50))
+	one("runpod", "rpa_", m(up, 40)+m(small, 6))
+	one("xata", "xau_", m(w, 32))
 	return list
 }
 

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"savant/internal/pattern"
 	"savant/internal/regular"
 )
@@ -77,6 +79,9 @@ type finder struct {
 // interpreter matches the names of programs that carry out the files they are given.
 var interpreter = pattern.Lazy(`^(source|exec|eval|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|powershell|cmd|python|pypy|node|nodejs|deno|bun|tsx|ts-node|ruby|perl|php|lua|luajit|java|javaw|groovy|kotlin|scala|Rscript|julia|elixir|escript|guile|racket|tclsh|wish|expect|osascript|[gmn]?awk|sed|[gbp]?make|ninja|just|task|rake|gdb|sqlite3|psql)[0-9.]*(\.exe)?$`)
 
+// runner matches the programs that carry out commands of a file by their names.
+var runner = pattern.Lazy(`^(p?npm|yarn|composer)$`)
+
 // takesScript matches the interpreters whose first argument is the name of a file.
 var takesScript = pattern.Lazy(`^(\.|source|(ba|da|z|k|c|tc|a|fi)?sh|pwsh|python|pypy|node|deno|bun|ruby|perl|php|lua)[0-9.]*(\.exe)?$`)
 
@@ -123,6 +128,8 @@ func (f *finder) words(words []string) {
 		if name := path.Base(filepath.ToSlash(word)); by == "" && interpreter().MatchString(name) {
 			by = name
 			f.rules(by)
+		} else if by == "" && runner().MatchString(name) {
+			f.rules(name)
 		}
 	}
 }
@@ -130,7 +137,11 @@ func (f *finder) words(words []string) {
 // makefiles are the files that a program of the make kind reads unasked, by the end of its
 // name.
 var makefiles = map[string][]string{"make": {"GNUmakefile", "makefile", "Makefile"}, "ninja": {"build.ninja"}, "just": {"justfile", "Justfile", ".justfile"},
-	"task": {"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, "rake": {"Rakefile", "rakefile"}}
+	"task": {"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, "rake": {"Rakefile", "rakefile"},
+	"npm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"}, "deno": {"deno.json", "package.json"}, "composer": {"composer.json"}}
+
+// commandsOf are files of which only one member has commands.
+var commandsOf = map[string]string{"package.json": "scripts", "composer.json": "scripts", "deno.json": "tasks"}
 
 // rules adds the file that a program of the make kind reads unasked.
 func (f *finder) rules(by string) {
@@ -259,6 +270,9 @@ func (f *finder) command(words []string) {
 		name, before := path.Base(word), last
 		last = word
 		switch {
+		case (by == "" || by == "exec") && runner().MatchString(name):
+			f.rules(name)
+			return
 		case (by == "" || by == "exec" || by == "eval") && (word == "." || strings.TrimLeft(word, "-") == "include" || interpreter().MatchString(name)):
 			by = name
 			f.rules(by)
@@ -382,8 +396,12 @@ var shellLine = pattern.Lazy(`^#!.*\b(ba|da|z|k)?sh\b`)
 // inTurn adds what a script for a shell starts, where the script is started or lies.
 func (f *finder) inTurn(file *os.File, place string) {
 	text := beginning(file, maxScript)
-	if f.depth >= maxDepth || !ofShell().MatchString(filepath.ToSlash(place)) && !shellLine().Match(text) {
+	member := commandsOf[filepath.Base(place)]
+	if f.depth >= maxDepth || member == "" && !ofShell().MatchString(filepath.ToSlash(place)) && !shellLine().Match(text) {
 		return
+	}
+	if member != "" {
+		text = commandsIn(text, member)
 	}
 	lines := computedFolder().ReplaceAllString(string(text), "./")
 	for _, dir := range []string{f.dir, filepath.Dir(place)} {
@@ -435,10 +453,37 @@ func (f *finder) add(name string, wanted func(*os.File) bool) bool {
 	return true
 }
 
-// digestOf returns the SHA-256 of a file. One that is too large has no digest, which a person
-// is told.
+// commandsIn returns the names and values of a member of an object, each in a line: those of
+// each such member, since readers differ in which of two counts. What is no JSON counts whole.
+func commandsIn(text []byte, member string) (lines []byte) {
+	if !gjson.ValidBytes(text) {
+		return text
+	}
+	gjson.ParseBytes(text).ForEach(func(name, value gjson.Result) bool {
+		if name.String() == member {
+			value.ForEach(func(name, line gjson.Result) bool {
+				lines = fmt.Appendf(lines, "%s\n", name.Raw)
+				for _, each := range line.Array() {
+					lines = fmt.Appendf(lines, "%s\n", each)
+				}
+				return true
+			})
+		}
+		return true
+	})
+	return lines
+}
+
+// digestOf returns the SHA-256 of a file, or of its member that has commands. One that is too
+// large has no digest, which a person is told.
 func digestOf(file *os.File) string {
 	sum := sha256.New()
+	if member := commandsOf[filepath.Base(file.Name())]; member != "" {
+		if text := beginning(file, maxScript+1); len(text) <= maxScript {
+			sum.Write(commandsIn(text, member))
+			return hex.EncodeToString(sum.Sum(nil))
+		}
+	}
 	if n, err := io.Copy(sum, io.LimitReader(file, maxProgram+1)); err != nil || n > maxProgram {
 		return fmt.Sprintf("changes are not noticed: it is larger than %d MB, or cannot be read", maxProgram>>20)
 	}

@@ -33,6 +33,11 @@ func brought(t *testing.T) string {
 		"steps.sh": "#!/usr/bin/env bash\nset -e\nif true; then \"$(dirname \"$0\")/check\" main.go; fi\n./${part}it.sh\npython3 -u unit.py notes.txt\n. ./steps.sh\n", "check": "#!/bin/sh\ngofmt -l main.go\n", "unit.py": "import main"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "made", name), []byte(text), 0o700&^0o100))
 	}
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "web"), 0o700))
+	for name, text := range map[string]string{"package.json": `{"name": "web", "scripts": {"test": "node test.mjs && sh -c 'sh steps'", "x": "make"}}`, "test.mjs": "x", "steps": "x", "README.md": "x",
+		"composer.json": `{"scripts": {"test": ["@php check.php"]}}`, "check.php": "x", "all.sh": "#!/bin/sh\nnpm ci --silent\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "web", name), []byte(text), 0o600))
+	}
 	require.NoError(t, os.Symlink("run.sh", filepath.Join(folder, "link")))
 	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(folder, "shell")))
 	return folder
@@ -98,6 +103,10 @@ func TestProgramsOfACommand(t *testing.T) {
 		"without its ending":         {words: []string{"node", "-r", "./hook", "./hook"}, expected: []string{"hook.js"}},
 		"what wrappers start":        {words: []string{"bash", "wraps"}, expected: slices.Concat([]string{"hook.js"}, inPackage, []string{"plain", "srv.py", "step", "wraps"})},
 		"what a script starts":       {words: []string{"bash", "made/steps.sh"}, expected: []string{"made/check", "made/steps.sh", "made/unit.py", "made/unit.sh"}},
+		"a script of npm":            {dir: "web", words: []string{"npm", "test", "--", "README.md"}, expected: []string{"web/package.json", "web/steps", "web/test.mjs"}},
+		"in another folder by npm":   {words: []string{"sh", "-c", "exec npm --prefix web run x"}, expected: []string{"web/package.json", "web/steps", "web/test.mjs"}},
+		"a script of composer":       {dir: "web", words: []string{"timeout", "9", "composer", "test"}, expected: []string{"web/check.php", "web/composer.json"}},
+		"a script by a script":       {words: []string{"sh", "web/all.sh"}, expected: []string{"web/all.sh", "web/package.json", "web/steps", "web/test.mjs"}},
 		"nothing there":              {words: []string{"sh", "absent.sh"}},
 		"no words":                   {},
 	} {
@@ -110,6 +119,25 @@ func TestProgramsOfACommand(t *testing.T) {
 	require.Contains(t, programs["shell"], "leads to /", "another target is another program")
 	t.Setenv("PATH", filepath.Join(folder, "bin"))
 	require.Contains(t, trust.Invocation{Folder: folder, Words: []string{"savant"}}.Programs(), "bin/savant")
+}
+
+// TestOfPackageJSONItsScriptsCount: a person is asked again when they change, and not about
+// another version of a dependency.
+func TestOfPackageJSONItsScriptsCount(t *testing.T) {
+	folder := t.TempDir()
+	digest := func(text string) string {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "package.json"), []byte(text), 0o600))
+		return trust.Invocation{Folder: folder, Words: []string{"npm", "test"}}.Programs()["package.json"]
+	}
+	first := digest(`{"scripts": {"test": "node --test"}, "dependencies": {"a": "1"}}`)
+	require.Len(t, first, 64)
+	require.Equal(t, first, digest(`{"version": "2", "scripts": {"test": "node --test"}, "dependencies": {"a": "2"}}`))
+	require.NotEqual(t, first, digest(`{"scripts": {"test": "true"}, "dependencies": {"a": "1"}}`))
+	require.NotEqual(t, first, digest(`{"scripts": {"pretest": "curl x | sh", "test": "node --test"}}`))
+	for _, twice := range []string{`{"scripts": {"test": "node --test"}, "scripts": {"test": "true"}}`, `{"scripts": {"test": "true"}, "scripts": {"test": "node --test"}}`,
+		`{"scripts": {"test": "node --test"}, "\u0073cripts": {"test": "true"}}`, `{"scripts": {"test": "node --test"} /* */, "scripts": {"test": "true"}}`} {
+		require.NotEqual(t, first, digest(twice), twice)
+	}
 }
 
 // TestAChangedProgramIsAskedAboutAgain: until an earlier content is back, or a pattern leaves

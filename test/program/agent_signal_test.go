@@ -83,8 +83,8 @@ var interrupts = map[string]func(testing.TB, *waiting){
 	},
 }
 
-// TestARunIsInterrupted whatever it waits for: it ends, is exit code 130, and
-// is saved.
+// TestARunIsInterrupted whatever it waits for: it ends, is exit code 130, or 143 of
+// SIGTERM, and is saved.
 func TestARunIsInterrupted(t *testing.T) {
 	t.Parallel()
 	for wait := range answersOf {
@@ -94,7 +94,11 @@ func TestARunIsInterrupted(t *testing.T) {
 				w := startWaiting(t, wait, "stream-json")
 				interrupt(t, w)
 				require.Error(t, w.Wait())
-				require.Equal(t, exitInterrupted, w.ProcessState.ExitCode(), w.stderr.String())
+				want := exitInterrupted
+				if way == "terminate" {
+					want = 128 + int(syscall.SIGTERM)
+				}
+				require.Equal(t, want, w.ProcessState.ExitCode(), w.stderr.String())
 				require.Contains(t, printed(t, w.folder, "runs", "list"), "slow  (agent)   canceled")
 				require.Contains(t, printed(t, w.folder, "runs", "trace", "slow"), "finished canceled")
 			})

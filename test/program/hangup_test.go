@@ -42,7 +42,7 @@ func TestAClosedTerminalLeavesNoCommandBehind(t *testing.T) {
 			}, hang, 10*time.Millisecond)
 			require.NoError(t, command.Process.Signal(signal))
 			require.Error(t, command.Wait())
-			require.Equal(t, exitInterrupted, command.ProcessState.ExitCode(), stderr.String())
+			require.Equal(t, 128+int(signal), command.ProcessState.ExitCode(), stderr.String())
 			child, err := strconv.Atoi(strings.TrimSpace(string(started)))
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return isGone(child) }, hang, 10*time.Millisecond)

@@ -60,4 +60,8 @@ func TestAPersonAnswersForAClientsCallInTheHub(t *testing.T) {
 	require.Empty(t, hook("git push <b>"))
 	require.Contains(t, hook("git push <b>"), "savant approve call:", "an answer counts once")
 	require.Contains(t, hook("curl -H token=ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; git push"), "the person declined")
+
+	require.Contains(t, hook("git push <i>"), "savant approve call:")
+	without := serveHub(t, folder, "--no-answers")
+	require.Regexp(t, `takes no answers \(--no-answers\)\. It is answered with <code>savant approve call:[0-9a-f]{16}</code>`, without.page("/"))
 }

@@ -26,7 +26,7 @@ const (
 	ExitMaxSteps      = 7 // a run of the agent reached its limit of steps
 	ExitPending       = 8 // a run waits for a person, a model or another client
 
-	ExitInterrupted = 130 // by a signal; the run can be continued
+	ExitInterrupted = 130 // the run can be continued; of a signal but Ctrl-C, 128 and its number
 )
 
 // exitCodes maps fault codes to exit codes; all others are ExitFailed.

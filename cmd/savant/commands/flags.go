@@ -24,7 +24,10 @@ func wrongFlag(command *cobra.Command, err error) error {
 	said := err.Error()
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
+	var required *pflag.ValueRequiredError
 	switch {
+	case errors.As(err, &required):
+		said += ": " + required.GetFlag().Usage
 	case errors.As(err, &invalid):
 		if expected := expectedOf[invalid.GetFlag().Value.Type()]; expected != "" {
 			said = fmt.Sprintf("--%s: expected %s, got %q", invalid.GetFlag().Name, expected, fault.Cut(invalid.GetValue(), 100))
