@@ -118,6 +118,9 @@ func whole(name string, limit int64, open func() (fs.File, error)) (data []byte,
 // error.
 func ReadDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	folder, err := root.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	if errors.Is(err, syscall.ENXIO) { // a socket
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
 	if err != nil {
 		return nil, err
 	}

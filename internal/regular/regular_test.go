@@ -41,8 +41,10 @@ func TestOnlyFilesAreOpened(t *testing.T) {
 		_, err = regular.Open(root, "folder", flags, 0o600)
 		require.ErrorIs(t, err, syscall.EISDIR)
 	}
-	_, err = regular.ReadDir(root, "pipe")
-	require.ErrorIs(t, err, syscall.ENOTDIR)
+	for _, name := range []string{"pipe", "socket", "file"} {
+		_, err = regular.ReadDir(root, name)
+		require.ErrorIs(t, err, syscall.ENOTDIR, name)
+	}
 	entries, err := regular.ReadDir(root, ".")
 	require.NoError(t, err)
 	require.Equal(t, "file", entries[0].Name())
