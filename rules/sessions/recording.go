@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"savant/fault"
 	"savant/internal/jsonvalue"
+	"savant/internal/pattern"
 	"savant/rules"
 	"savant/think/gate"
 )
@@ -44,6 +46,7 @@ type trial struct {
 	history *rules.History
 	open    map[string]*rules.Made // by the recording's name of the call, nil if it was not noted
 	ended   map[string]bool        // the calls of messages that are written again
+	session string                 // of Codex
 	line    int
 	calls   int
 	found   []Tried
@@ -52,12 +55,12 @@ type trial struct {
 // maxRecorded bounds a line of a recording, in bytes.
 const maxRecorded = 64 << 20
 
-// Try judges the calls of a recorded session, of Claude Code, Gemini CLI or Savant's trace. A call
+// Try judges the calls of a recorded session, of Claude Code, Codex, Gemini CLI or Savant's trace. A call
 // that is refused is not made then; one about which a person is asked is. receipt returns
 // the result that a receipt has, or nil. calls counts all calls.
 func Try(set *rules.Set, source io.Reader, receipt func(id string) any) (found []Tried, calls int, err error) {
 	t := &trial{set: set, receipt: receipt, history: rules.NewHistory(set), open: map[string]*rules.Made{}, ended: map[string]bool{}}
-	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code or Gemini CLI, or a trace of Savant; "+
+	none := error(fault.New(fault.InvalidParams, "the recording has no calls that rules know: expected a session of Claude Code, Codex or Gemini CLI, or a trace of Savant; "+
 		"recordings of other clients lack calls or results that their hooks report"))
 	var torn error
 	lines := bufio.NewScanner(source)
@@ -128,6 +131,22 @@ type turn struct {
 	} `json:"toolCalls"`
 }
 
+// item is a line of a session of Codex: a call, what one gave, or which session it is.
+type item struct {
+	Timestamp string `json:"timestamp"`
+	Payload   struct {
+		Session   string         `json:"id"`
+		Type      string         `json:"type"`
+		ID        string         `json:"call_id"`
+		Namespace string         `json:"namespace"`
+		Name      string         `json:"name"`
+		Arguments any            `json:"arguments"` // as a text
+		Input     string         `json:"input"`     // of a tool that takes a text
+		Action    map[string]any `json:"action"`
+		Output    any            `json:"output"`
+	} `json:"payload"`
+}
+
 // traced is a line of the trace.
 type traced struct {
 	Type      string         `json:"type"`
@@ -155,6 +174,8 @@ func (t *trial) take(line []byte) error {
 	switch {
 	case form.Type == "assistant" || form.Type == "user":
 		return takeAs(line, t.blocks)
+	case form.Type == "session_meta" || form.Type == "response_item":
+		return takeAs(line, t.item)
 	case form.Type == "gemini":
 		return takeAs(line, t.turn)
 	case form.Type == "tool_call_started" || form.Type == "tool_call_completed":
@@ -246,6 +267,60 @@ func (t *trial) turn(found turn) {
 		}
 		t.end(each.ID, outcome, result, "")
 	}
+}
+
+// beforeOutput matches what Codex writes before what a command printed.
+var beforeOutput = pattern.Lazy(`^(?:[A-Z][^\n]*\n){0,8}?Output:\n`)
+
+// item takes a line of Codex as its hooks report the call: a command of any of its shells is Bash,
+// and a patch is a command, too. That a call failed is in what it printed.
+func (t *trial) item(found item) {
+	of := found.Payload
+	switch {
+	case of.Type == "function_call" || of.Type == "custom_tool_call" || of.Type == "local_shell_call":
+		if t.ended[of.ID] { // a session that goes on repeats the one before
+			return
+		}
+		input, name := of.Action, of.Name
+		if text, is := of.Arguments.(string); is {
+			of.Arguments = jsonvalue.TextOrValue(text)
+		}
+		if arguments, is := of.Arguments.(map[string]any); is {
+			input = arguments
+		}
+		command := cmp.Or(of.Input, commandOf(cmp.Or(input["command"], input["cmd"])))
+		if of.Namespace != "" {
+			name = strings.TrimSuffix(of.Namespace, "__") + "__" + name
+		} else if command != "" && !strings.Contains(name, "__") {
+			input = map[string]any{"command": command}
+			if of.Input == "" {
+				name = "Bash"
+			}
+		}
+		t.begin(of.ID, Recorded{Tool: name, Input: input, Session: t.session, Time: milliseconds(found.Timestamp), ofClient: true})
+	case strings.HasSuffix(of.Type, "_call_output"):
+		t.ended[of.ID] = true
+		failed := false
+		if text, is := of.Output.(string); is {
+			of.Output = jsonvalue.TextOrValue(beforeOutput().ReplaceAllString(text, ""))
+		}
+		if object, is := of.Output.(map[string]any); is {
+			failed, of.Output = object["success"] == false, cmp.Or(object["output"], object["content"], of.Output)
+		}
+		result, outcome := Reported(gate.Event{Output: jsonvalue.Encoded(of.Output), Failed: failed})
+		t.end(of.ID, outcome, result, "")
+	default:
+		t.session = cmp.Or(of.Session, t.session)
+	}
+}
+
+// commandOf returns the script that a shell is started with.
+func commandOf(command any) string {
+	words := jsonvalue.Texts(command)
+	if len(words) == 3 && strings.HasPrefix(words[1], "-") {
+		words = words[2:]
+	}
+	return strings.Join(words, " ")
 }
 
 func (t *trial) traced(found traced) {

@@ -20,8 +20,9 @@ func (p *program) tryCommand() *cobra.Command {
 	var log string
 	command := &cobra.Command{Use: "try", Short: "Say which calls of a recorded session the rules would have refused", Args: cli.Positional(cobra.NoArgs),
 		Long: "Judge the calls of a recorded session by the rules of SAVANT_PATH, before they hold. It reads a session of Claude Code\n" +
-			"(~/.claude/projects/…/*.jsonl) or Gemini CLI (~/.gemini/tmp/…/chats/*.jsonl, which lacks the end of long outputs), or Savant's\n" +
-			"trace (logs/agent_trace.log, savant runs trace RUN --json). A call that would have been refused counts as not made.",
+			"(~/.claude/projects/…/*.jsonl), Codex (~/.codex/sessions/…/rollout-*.jsonl; calls within its code are not told) or Gemini CLI\n" +
+			"(~/.gemini/tmp/…/chats/*.jsonl, which lacks the end of long outputs), or Savant's trace (logs/agent_trace.log, savant runs\n" +
+			"trace RUN --json). A call that would have been refused counts as not made.",
 		RunE: p.OnLook(func(ctx context.Context, a *app.App, _ []string) error {
 			if log == "" {
 				return cli.UsageError("which recording? --session LOG, - for stdin")
