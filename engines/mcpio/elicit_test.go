@@ -143,6 +143,43 @@ func TestADeclineByTheClientIsNoAnswerInARetry(t *testing.T) {
 	})
 }
 
+// The same in a task, whose client looks when it likes: the question is as old as its first
+// look.
+func TestADeclineByTheClientIsNoAnswerInATask(t *testing.T) {
+	const tasksMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
+	for after, want := range map[time.Duration]string{0: `{"action":"decline","unseen":true}`, time.Second: `{"action":"decline","unseen":false}`} {
+		synctest.Test(t, func(t *testing.T) {
+			w := dial(t, options(t, tool("test.ask", func(ctx context.Context, call engines.Call, _ json.RawMessage) (any, error) {
+				time.Sleep(time.Second)
+				answer, err := call.Person.Ask(ctx, engines.Elicitation{Message: "Sure?"})
+				return map[string]any{"action": answer.Action, "unseen": answer.Unseen}, err
+			})))
+			var task struct {
+				TaskID        string
+				InputRequests map[string]json.RawMessage
+				Result        struct{ StructuredContent json.RawMessage }
+			}
+			ask := func(method, params string) {
+				w.send(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `,` + tasksMeta + `}}`)
+				require.NoError(t, json.Unmarshal(w.nextMessage().Result, &task))
+			}
+			ask("tools/call", `"name":"test_ask","arguments":{}`)
+			about := `"taskId":"` + task.TaskID + `"`
+			time.Sleep(5 * time.Second)
+			ask("tasks/get", about)
+			require.Len(t, task.InputRequests, 1)
+			time.Sleep(after)
+			ask("tasks/get", about)
+			for id := range task.InputRequests {
+				ask("tasks/update", about+`,"inputResponses":{"`+id+`":{"action":"decline"}}`)
+			}
+			synctest.Wait()
+			ask("tasks/get", about)
+			require.JSONEq(t, want, string(task.Result.StructuredContent))
+		})
+	}
+}
+
 // Questions hold no place: any number of people may think while others work.
 func TestQuestionsHoldNoPlace(t *testing.T) {
 	o := options(t)

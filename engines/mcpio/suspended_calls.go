@@ -81,6 +81,8 @@ type question struct {
 	ctx    context.Context
 	run    string
 	answer chan []byte
+	// shown is when the client of a task first got the question.
+	shown *time.Time
 	// noted: Questions knows that it was asked. Else the memory of this server counts.
 	noted bool
 }
@@ -177,7 +179,7 @@ func (e *execution) Ask(ctx context.Context, elicitation engines.Elicitation) (e
 	e.asking.Add(1)
 	defer func() { e.brought = nil; e.asking.Add(-1) }()
 	return e.client.askEachWay(ctx, elicitation, e.gone, func(ctx context.Context, way mcp.ElicitationParams) (engines.Answer, error) {
-		return e.ask(ctx, question{ElicitationParams: way, ctx: ctx, run: elicitation.Run, answer: make(chan []byte, 1)})
+		return e.ask(ctx, question{ElicitationParams: way, ctx: ctx, run: elicitation.Run, answer: make(chan []byte, 1), shown: new(time.Time)})
 	})
 }
 
@@ -196,6 +198,9 @@ func (e *execution) ask(ctx context.Context, waiting question) (engines.Answer, 
 	sent := time.Now()
 	select {
 	case raw := <-waiting.answer:
+		if e.task.Load() != nil {
+			sent = *waiting.shown
+		}
 		return readAnswer(raw, sent)
 	case <-ctx.Done():
 		if t := e.task.Load(); t != nil {

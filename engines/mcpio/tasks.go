@@ -220,6 +220,9 @@ func (t *task) result(whole bool) *taskResult {
 	case taskWaiting:
 		out.InputRequests = mcp.InputRequests{}
 		for id, each := range t.asked {
+			if each.shown.IsZero() {
+				*each.shown = time.Now()
+			}
 			out.InputRequests[id] = mcp.NewElicitationInputRequest(each.ElicitationParams)
 		}
 	}
