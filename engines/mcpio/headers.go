@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -49,7 +50,7 @@ func (s *Server) CheckHeaders(header http.Header, m *jsonrpc.Message) *jsonrpc.R
 	}
 	mismatch := func(why string) *jsonrpc.Reply { return jsonrpc.Fail(id, mcp.HEADER_MISMATCH, why, nil) }
 	for name, values := range header {
-		if len(values) > 1 && isProtocolHeader(name) {
+		if len(values) > 1 && strings.HasPrefix(name, "Mcp-") { // in the canonical form of net/http
 			return mismatch("the header " + name + " appears twice")
 		}
 	}
@@ -107,11 +108,6 @@ func (s *Server) checkParamHeaders(header http.Header, m *jsonrpc.Message) error
 		}
 		return values[0], true
 	}, &mcp.Tool{Name: tool.Name, RawInputSchema: tool.InputSchema()}, m.Params)
-}
-
-func isProtocolHeader(name string) bool {
-	const prefix = "Mcp-" // in the canonical form of net/http
-	return len(name) > len(prefix) && name[:len(prefix)] == prefix
 }
 
 func unsupported(id []byte, revision string) *jsonrpc.Reply {

@@ -104,6 +104,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Tool returns the tool of a name, which may be one of the pages.
+func (s *Server) Tool(name string) (engines.Tool, bool) {
+	tool, known := s.options.Registry.Resolve(name)
+	if !known && s.options.Apps != nil {
+		return s.options.Apps.Tools().Resolve(name)
+	}
+	return tool, known
+}
+
 // List returns the list that a client sees which is not known to support dots:
 // {"tools": [...]}, as in the result of tools/list.
 func (s *Server) List() (json.RawMessage, error) {

@@ -33,13 +33,8 @@ func (s *Server) spell(client, text string) string {
 		return text
 	}
 	return dottedWord().ReplaceAllStringFunc(text, func(word string) string {
-		if tool, known := s.options.Registry.Resolve(word); known && tool.Name == word {
+		if tool, known := s.Tool(word); known && tool.Name == word {
 			return engines.Underscored(word)
-		}
-		if s.options.Apps != nil {
-			if tool, known := s.options.Apps.Tools().Resolve(word); known && tool.Name == word {
-				return engines.Underscored(word)
-			}
 		}
 		return word
 	})

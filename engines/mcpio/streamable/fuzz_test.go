@@ -40,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 		}}))
 	server, err := mcpio.New(mcpio.Options{Registry: registry})
 	require.NoError(f, err)
-	project := &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: registry}
+	project := &streamable.Project{Server: server, Exchanges: server.Exchanges()}
 	f.Cleanup(project.Exchanges.Close)
 	path := f.TempDir() + "/tokens.json"
 	token, err := access.Add(f.Context(), path, webguard.Token{Name: "reader", Scopes: []string{"read"}})

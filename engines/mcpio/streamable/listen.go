@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -28,16 +27,7 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, _ access.Caller,
 	}
 	answer := &answer{writer: w, control: http.NewResponseController(w), stream: true}
 	stop := answer.keepAlive(keepAliveInterval)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	go func() {
-		select {
-		case <-s.ending:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	project.Exchanges.Listen(ctx, answer.comment, answer.send)
+	project.Exchanges.Listen(r.Context(), answer.comment, answer.send)
 	stop()
 	answer.finish(nil)
 }

@@ -40,12 +40,11 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 // ready reports whether requests are served: not while the server is ending or its
 // store is unavailable. The cause is logged.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-s.ending:
+	if !s.begin() {
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "ending"})
 		return
-	default:
 	}
+	defer s.finish()
 	ctx, cancel := context.WithTimeout(r.Context(), readyPatience)
 	defer cancel()
 	if err := s.options.Ready(ctx); err != nil {

@@ -128,7 +128,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, caller access.Cal
 		writeReply(w, http.StatusBadRequest, reply)
 		return false
 	}
-	needed := needs(project.Registry, m)
+	needed := needs(project.Server, m)
 	for _, scope := range needed {
 		if !caller.May(scope) {
 			s.forbid(w, r, m.ID, caller, needed...)

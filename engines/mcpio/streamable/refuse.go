@@ -3,6 +3,7 @@ package streamable
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -48,11 +49,7 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, err error) {
 // forbid refuses a request that the caller's token does not allow, and names the
 // missing scope.
 func (s *Server) forbid(w http.ResponseWriter, r *http.Request, id json.RawMessage, caller access.Caller, needed ...access.Scope) {
-	var names []string
-	for _, each := range needed {
-		names = append(names, string(each))
-	}
-	scopes := strings.Join(names, " ")
+	scopes := strings.Trim(fmt.Sprint(needed), "[]")
 	w.Header().Set("WWW-Authenticate", s.bearer([]string{`error="insufficient_scope"`, `scope="` + scopes + `"`}))
 	s.refuse(w, r, http.StatusForbidden, id, fault.New(fault.ToolDenied, "this needs the scope %s, and the token %q does not have it", scopes, caller.Name).Attach("scope", scopes))
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // needs returns the scopes that a message requires.
-func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
+func needs(server *mcpio.Server, m *jsonrpc.Message) []access.Scope {
 	switch {
 	case m.IsResponse() || m.Method == mcpio.MethodTaskUpdate:
 		return []access.Scope{access.Approve} // it carries a user's answer
@@ -17,7 +17,7 @@ func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
 		return []access.Scope{access.Read}
 	}
 	needed := []access.Scope{access.Run} // an unknown tool may do anything
-	if tool, known := registry.Resolve(jsonvalue.TextMember(m.Params, "name")); known {
+	if tool, known := server.Tool(jsonvalue.TextMember(m.Params, "name")); known {
 		needed = []access.Scope{scopeOf(tool)}
 	}
 	if len(jsonvalue.Member(m.Params, "inputResponses")) > 0 {
@@ -26,10 +26,12 @@ func needs(registry *engines.Registry, m *jsonrpc.Message) []access.Scope {
 	return needed
 }
 
-// scopeOf derives the scope from the tool: read for a read-only tool, guide for a tool
-// of think, run for any other.
+// scopeOf derives the scope from the tool: approve for one that takes the answer given in a
+// page, read for a read-only tool, guide for a tool of think, run for any other.
 func scopeOf(tool engines.Tool) access.Scope {
 	switch {
+	case tool.ForPages:
+		return access.Approve
 	case tool.ReadOnly:
 		return access.Read
 	case engines.EngineOf(tool.Name) == "think":

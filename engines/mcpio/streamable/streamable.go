@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"savant/engines"
 	"savant/engines/mcpio"
 	"savant/fault"
 	"savant/internal/access"
@@ -32,7 +31,6 @@ const (
 type Project struct {
 	Server    *mcpio.Server
 	Exchanges *mcpio.Exchanges
-	Registry  *engines.Registry
 }
 
 // Options configure a Server. Guard, Door, Project and Ready are required.
@@ -64,8 +62,7 @@ type Server struct {
 	quotas  *quotas
 
 	mu       sync.Mutex
-	ending   chan struct{} // closed when the server accepts no more requests
-	ended    bool
+	ended    bool // no more requests are accepted
 	running  int
 	idle     chan struct{} // closed when the server is ending and no request runs
 	projects map[*Project]bool
@@ -76,7 +73,7 @@ func New(options Options) *Server {
 	options.MaxBody = cmp.Or(max(options.MaxBody, 0), DefaultMaxBody)
 	options.BodyTime = cmp.Or(max(options.BodyTime, 0), DefaultBodyTime)
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
-	return &Server{options: options, quotas: newQuotas(options.PerMinute), ending: make(chan struct{}), idle: make(chan struct{}), projects: map[*Project]bool{}}
+	return &Server{options: options, quotas: newQuotas(options.PerMinute), idle: make(chan struct{}), projects: map[*Project]bool{}}
 }
 
 // Handler serves Path, /healthz, /readyz and the metadata of OAuth.
@@ -198,7 +195,6 @@ func (s *Server) signalIdle() {
 func (s *Server) End(ctx context.Context) error {
 	s.mu.Lock()
 	s.ended = true
-	close(s.ending)
 	for project := range s.projects {
 		project.Exchanges.EndListening()
 	}

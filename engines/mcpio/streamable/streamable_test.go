@@ -87,7 +87,7 @@ func serveNoting(t *testing.T, open bool, questions mcpio.Questions, change ...f
 	require.NoError(t, s.registry.Add(s.tools()...))
 	server, err := mcpio.New(mcpio.Options{Registry: s.registry, Questions: questions})
 	require.NoError(t, err)
-	s.project = &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: s.registry}
+	s.project = &streamable.Project{Server: server, Exchanges: server.Exchanges()}
 	door, err := access.NewDoor(access.DoorOptions{File: s.tokens, Open: open})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -95,7 +95,7 @@ func (p *projects) begin(one *project, folder string) error {
 	a.FollowMounts(p.ctx, published)
 	a.Logger.Info("serving MCP over HTTP", "engines", p.program.Settings.Services, "version", p.program.World.Version)
 	a.LogHealth(p.ctx, published)
-	one.served = &streamable.Project{Server: server, Exchanges: server.Exchanges(), Registry: published}
+	one.served = &streamable.Project{Server: server, Exchanges: server.Exchanges()}
 	return nil
 }
 
