@@ -85,7 +85,7 @@ func skillOf(name string, entry library.Entry) (engines.Skill, error) {
 	if err != nil {
 		return skill, fault.New(fault.Internal, "encoding a description: %w", err)
 	}
-	skill.Text = fmt.Sprintf("---\nname: %s\ndescription: %s\nmetadata:\n  %s: %s\n---\n\n", name, said, SkillMark, workflow.Name) + skillBody(workflow)
+	skill.Text = fmt.Sprintf("---\nname: %s\ndescription: %s\nmetadata:\n  %s: %q\n---\n\n", name, said, SkillMark, workflow.Name) + skillBody(workflow)
 	return skill, nil
 }
 

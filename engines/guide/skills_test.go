@@ -15,7 +15,7 @@ import (
 // Each valid workflow is a skill, whose file says the same as its entry.
 func TestSkillsSayWhenToUseAWorkflow(t *testing.T) {
 	files := fstest.MapFS{}
-	for name, about := range map[string]string{"fix_pr": "Fix: a \"pull\" request #1\n  <b>now</b>", "fix-pr": "", "z__z": strings.Repeat("long ", 600), "a" + strings.Repeat("b", 63): "x."} {
+	for name, about := range map[string]string{"fix_pr": "Fix: a \"pull\" request #1\n  <b>now</b>", "fix-pr": "", "z__z": strings.Repeat("long ", 600), "true": "~", "a" + strings.Repeat("b", 63): "x."} {
 		said, err := yaml.Marshal(map[string]any{"name": name, "version": "1", "description": about, "params": map[string]any{"pr": map[string]any{"type": "integer", "required": true, "description": "Its number"}},
 			"steps": []any{map[string]any{"id": "a", "call": "llm.generate", "input_template": map[string]any{"task": "SECRET STEP"}}}})
 		require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestSkillsSayWhenToUseAWorkflow(t *testing.T) {
 		workflow, _ := metadata[guide.SkillMark].(string)
 		names[workflow] = each.Name
 	}
-	require.Equal(t, map[string]string{"fix-pr": "savant-fix-pr-93b2c667083e", "fix_pr": "savant-fix-pr-da5955547d27", "z__z": "savant-z-z",
+	require.Equal(t, map[string]string{"fix-pr": "savant-fix-pr-93b2c667083e", "fix_pr": "savant-fix-pr-da5955547d27", "z__z": "savant-z-z", "true": "savant-true",
 		"a" + strings.Repeat("b", 63): "savant-a" + strings.Repeat("b", 56)}, names)
 }
 
