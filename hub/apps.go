@@ -172,7 +172,11 @@ func (a *Apps) question(ctx context.Context, call engines.Call, in appStep) (eng
 	}
 	for _, each := range a.hub.questionsOf(ctx, key, callerOf(call)) {
 		if each.Step == in.StepID {
-			return a.shownQuestion(key, each.questionView, "The question is shown to the person. Wait until they have answered.")
+			said := "The question is shown to the person. Wait until they have answered."
+			if each.Barred != "" {
+				said = "The question is shown, but is not for the person at this client: " + each.Barred
+			}
+			return a.shownQuestion(key, each.questionView, said)
 		}
 	}
 	return engines.Content{}, fault.New(fault.InvalidTransition, "step %s of run %s asks no person now: call think.next with its step_id and no result_snapshot", fault.Cut(in.StepID, 100), key.Run)
@@ -253,10 +257,7 @@ func (a *Apps) run(ctx context.Context, _ engines.Call, in appRun) (engines.Cont
 		return engines.Content{}, err
 	}
 	// What is drawn follows the query of a page, and this one has none.
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody)
-	if err != nil {
-		return engines.Content{}, fault.New(fault.Internal, "drawing a run: %w", err)
-	}
+	request := (&http.Request{URL: &url.URL{}}).WithContext(ctx)
 	view, ended := &appView{Workflow: key.Workflow, Run: key.Run}, false
 	var drawn *scene
 	err = h.options.Think.View(ctx, key, 0, func(v *think.View) error {
@@ -272,5 +273,6 @@ func (a *Apps) run(ctx context.Context, _ engines.Call, in appRun) (engines.Cont
 		return engines.Content{}, err
 	}
 	view.Drawing = h.artist(request, drawn, "").drawing(drawn)
+	view.Drawing.Whole = nil // such a page has no links
 	return a.content("app-run", "The run is shown: "+visible.Line(view.Standing.String()), view, map[string]any{"workflow": key.Workflow, "run_id": key.Run, "version": view.Version, "ended": ended})
 }

@@ -248,10 +248,13 @@ func (e *Engine) askPerson(ctx context.Context, replied eventResult, caller Call
 // askInHub says where a person answers where nothing else is known.
 const askInHub = "Ask them to answer it in the hub (savant hub)"
 
-// waitingNote says in one line where a person answers a step.
-func waitingNote(run, step, where string) string {
-	return "A person must answer this step, not you. " + where + ", or to run: savant approve " + run + " " + step +
-		" — then call think.next with this step_id and no result_snapshot."
+// waitingNote says in one line where a person answers a step of a run.
+func waitingNote(run string, step flow.Instruction) string {
+	terminal := ", or to run: savant approve " + run + " " + step.StepID
+	if others := step.Approval.Others(ByLocal, step.Agreed); others != "" {
+		terminal = " with their own token: the step takes the answer of " + others
+	}
+	return "A person must answer this step, not you. " + askInHub + terminal + " — then call think.next with this step_id and no result_snapshot."
 }
 
 // AppTool is the tool that shows a question in the client, by the call of its step.
@@ -273,11 +276,11 @@ func (e *Engine) located(replied eventResult, caller Caller) eventResult {
 	if page := e.page(*pending); page != "" {
 		where = "Ask them to answer it in the hub at " + page
 	}
-	if caller.Apps {
+	if caller.Apps && pending.Admits(caller.Person(), false) == nil {
 		where = "Call " + AppTool(pending.Call) + " {\"workflow\": \"" + pending.Workflow + "\", \"run_id\": \"" + pending.RunID + "\", \"step_id\": \"" + pending.StepID + "\"}, which shows it to them here. Else a" + where[1:]
 	}
 	changed := *replied.Reply
-	changed.Note = strings.Replace(changed.Note, waitingNote(pending.RunID, pending.StepID, askInHub), waitingNote(pending.RunID, pending.StepID, where), 1)
+	changed.Note = strings.Replace(changed.Note, askInHub, where, 1)
 	replied.Reply = &changed
 	return replied
 }

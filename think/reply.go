@@ -209,7 +209,7 @@ func composeReply(now flow.Outcome, whole scope, drift bool, kept []artifact) re
 func (r *Reply) handOut(now flow.Outcome, whole scope) {
 	switch {
 	case now.Status == flow.Waiting:
-		r.Note = waitingNote(now.RunID, now.Instructions[0].StepID, askInHub)
+		r.Note = waitingNote(now.RunID, now.Instructions[0])
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Outcome != "" }):
 		r.Note = noteOutcome
 	case slices.ContainsFunc(now.Instructions, func(i flow.Instruction) bool { return i.Witness != "" }):

@@ -131,6 +131,9 @@ func pendingOf(run string, next flow.Instruction, left map[string]handOver) *Pen
 		For: left[next.StepID].whom, Why: left[next.StepID].why}
 	if person(next) {
 		pending.For, pending.Why = ForPerson, "A person must answer this step: savant approve "+run+" "+next.StepID
+		if others := next.Approval.Others(think.ByLocal, next.Agreed); others != "" {
+			pending.Why = "A person must answer this step in the hub (savant hub) with their own token: " + others
+		}
 	}
 	if next.SuccessSchema != nil {
 		pending.SuccessSchema = jsonvalue.Encoded(next.SuccessSchema)

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -238,6 +240,54 @@ func TestAModelDoesNotApproveByTheProtocol(t *testing.T) {
 	asked := regexp.MustCompile(`"requestState":"([^"]+)"`).FindStringSubmatch(next("AAAA.1"))
 	require.Len(t, asked, 2)
 	require.Contains(t, next(asked[1]), "step where", "the next question")
+}
+
+// TestAnApprovalOfOthers: where the person at a client may not answer, nothing tells the model
+// that they can, here or at the terminal.
+func TestAnApprovalOfOthers(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	places(t, folder, "workflows/ships.yaml", `name: ships
+version: "1"
+steps:
+  - {id: sure, call: human.approve, input_template: {message: "Ship it?"}, approvers: [anna, ben]}
+`)
+	h := newAppHost(t, folder, showsPages)
+	for _, said := range []string{h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), h.call("think_next", map[string]any{"run_id": "r1", "step_id": "sure"})} {
+		require.Contains(t, said, "with their own token: the step takes the answer of anna or ben")
+		require.NotContains(t, said, "app_approve")
+		require.NotContains(t, said, "approve r1")
+	}
+	require.Contains(t, h.call("app_approve", map[string]any{"run_id": "r1", "step_id": "sure"}), "not for the person at this client")
+}
+
+// TestAPageOverHTTP: a page needs no more of a token than what it does: to show, read; to take
+// the answer, approve.
+func TestAPageOverHTTP(t *testing.T) {
+	t.Parallel()
+	folder, configuration := shipsIn(t), "XDG_CONFIG_HOME="+t.TempDir()
+	tokens := map[string]string{}
+	for name, scopes := range map[string]string{"anna": "guide,approve", "robot": "run"} {
+		add := exec.Command("savant", "token", "add", name, "--scope", scopes, "--path", folder)
+		add.Env = append(os.Environ(), configuration)
+		out, err := add.Output()
+		require.NoError(t, err)
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	s := serveHTTP(t, folder, configuration, "MCP_SERVICE=think")
+	call := func(who, tool string, args map[string]any) string {
+		var shows any
+		require.NoError(t, json.Unmarshal([]byte(showsPages), &shows))
+		return s.modernCall(t, tokens[who], tool, args, map[string]any{"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": shows}})
+	}
+	require.Contains(t, call("anna", "think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), "Call app_approve")
+	step := map[string]any{"run_id": "r1", "step_id": "sure"}
+	require.Contains(t, call("anna", "app_approve", step), "Ship it?")
+	require.Contains(t, call("anna", "app_run", map[string]any{"run_id": "r1"}), "The run is shown")
+	unsigned := map[string]any{"run_id": "r1", "step_id": "sure", "digest": "0", "form": yes, "code": "0"}
+	require.Contains(t, call("anna", "app_decide", unsigned), "APPROVAL_REQUIRED")
+	require.Contains(t, call("robot", "app_decide", unsigned), "TOOL_DENIED")
+	require.NotContains(t, call("robot", "app_approve", step), "Ship it?")
 }
 
 // TestNoPagesForAClientWithoutThem: the tools are not there, and neither are the pages.

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -159,6 +160,16 @@ func (a *Approval) Admits(step, person string, agreed []string, declines bool) e
 		return fault.New(fault.ApprovalRequired, "%s agreed already, and counts once: step %q needs %d persons, so %d more", fault.Cut(person, 60), step, a.Count, a.Count-len(agreed))
 	}
 	return nil
+}
+
+// Others says whose answer a step takes where it does not take that of a person; "" where it
+// does.
+func (a *Approval) Others(person string, agreed []string) string {
+	if a.Admits("", person, agreed, false) == nil {
+		return ""
+	}
+	left := slices.DeleteFunc(slices.Clone(a.Approvers), func(name string) bool { return slices.Contains(agreed, name) })
+	return cmp.Or(strings.Join(left, " or "), "somebody other than "+strings.Join(agreed, ", "))
 }
 
 // agrees takes a yes to which others have to be added, and reports whether it was one.

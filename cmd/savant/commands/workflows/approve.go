@@ -156,10 +156,11 @@ func (p *program) approveOnce(ctx context.Context, a *app.App, said approval) er
 		return err
 	}
 	if err := pending.Admits(think.ByLocal, said.decline); err != nil {
+		hint := "they answer in the hub (savant hub), with their own token"
 		if pending.Admits(think.ByLocal, true) == nil {
-			err = fault.From(err).Hinted(fault.Hint{Text: "with --decline you take it back"})
+			hint = "with --decline you take it back"
 		}
-		return err
+		return fault.From(err).Hinted(fault.Hint{Text: hint})
 	}
 	if err := p.show(pending); err != nil {
 		return err
