@@ -115,14 +115,18 @@ main.addEventListener("click", async (event) => {
   }
 });
 
-// follow keeps a run as it is now.
+// follow keeps a run as it is now, until it has ended or cannot be shown.
+let next;
 async function follow() {
+  clearTimeout(next);
   if (shown.version === undefined || shown.ended) return;
   try {
-    show(await call("app_run", { workflow: shown.workflow, run_id: shown.run_id }));
-    setTimeout(follow, 2000);
-  } catch {
-    say("The run is followed no longer.");
+    const result = await call("app_run", { workflow: shown.workflow, run_id: shown.run_id });
+    if (result.isError) throw new Error(result.content?.[0]?.text);
+    show(result);
+    next = setTimeout(follow, 2000);
+  } catch (failed) {
+    say("The run is followed no longer: " + failed.message);
   }
 }
 
@@ -136,7 +140,8 @@ window.addEventListener("message", (event) => {
     else asked?.resolve(message.result);
   } else if (message.method === "ui/notifications/tool-result") {
     show(message.params);
-    setTimeout(follow, 2000);
+    clearTimeout(next);
+    next = setTimeout(follow, 2000);
   } else if (message.method === "ui/notifications/host-context-changed") {
     dress(message.params);
   } else if (message.id !== undefined) {

@@ -233,6 +233,12 @@ outputs: {sure: "{{ state.sure }}", where: "{{ state.where }}"}
 	p.wears(color.RGBA{0x11, 0x17, 0x1d, 0xff})
 	eval[any](p, `bridge.sendHostContextChange({ theme: "light" })`)
 	p.wears(color.RGBA{0xff, 0xff, 0xff, 0xff})
+
+	// A run that cannot be shown any more is followed no longer, and the page says it once.
+	s.ask("tools/call", map[string]any{"name": "think_plan", "arguments": map[string]any{"workflow": "ships", "run_id": "r2"}})
+	p.shows(address, "app_run", map[string]any{"run_id": "r2"})
+	require.NoError(t, exec.Command("savant", "state", "delete", "r2", "--path", folder).Run())
+	p.until(`(document.getElementById("app").contentWindow.postMessage({ method: "text" }, "*"), heard.some((m) => m.method === "text" && /followed no longer: .*UNKNOWN_RUN/.test(m.params)))`)
 }
 
 // wears waits until the page in the host has a colour at its edge.
