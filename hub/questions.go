@@ -137,6 +137,9 @@ func (h *Hub) questionsOf(ctx context.Context, key state.Key, to think.Caller) [
 		q := h.question(pending)
 		if err := pending.Admits(to.Person(), false); err != nil {
 			q.Barred, q.OnlyNo = sentence(fault.Diagnostic{Message: fault.From(err).Message()}), pending.Admits(to.Person(), true) == nil
+			if !q.OnlyNo {
+				q.Barred += " They answer in the hub, entered with their own token."
+			}
 		}
 		out = append(out, q)
 	}
@@ -176,10 +179,7 @@ func waitsFor(pending think.Pending) string {
 
 // approvalsOf returns the approvals of a run that cover calls.
 func (h *Hub) approvalsOf(ctx context.Context, key state.Key) []think.ScopedApproval {
-	list, err := h.options.Think.ScopedApprovals(ctx, key.Workflow, key.Run)
-	if err != nil {
-		return nil // the page says why the run cannot be read
-	}
+	list, _ := h.options.Think.ScopedApprovals(ctx, key.Workflow, key.Run) // the page says why the run cannot be read
 	return list
 }
 

@@ -252,7 +252,7 @@ const askInHub = "Ask them to answer it in the hub (savant hub)"
 func waitingNote(run string, step flow.Instruction) string {
 	terminal := ", or to run: savant approve " + run + " " + step.StepID
 	if others := step.Approval.Others(ByLocal, step.Agreed); others != "" {
-		terminal = " with their own token: the step takes the answer of " + others
+		terminal = " with their own token, since the step takes the answer of " + others
 	}
 	return "A person must answer this step, not you. " + askInHub + terminal + " — then call think.next with this step_id and no result_snapshot."
 }

@@ -132,7 +132,7 @@ func pendingOf(run string, next flow.Instruction, left map[string]handOver) *Pen
 	if person(next) {
 		pending.For, pending.Why = ForPerson, "A person must answer this step: savant approve "+run+" "+next.StepID
 		if others := next.Approval.Others(think.ByLocal, next.Agreed); others != "" {
-			pending.Why = "A person must answer this step in the hub (savant hub) with their own token: " + others
+			pending.Why = "A person must answer this step, " + others + ", in the hub (savant hub) with their own token"
 		}
 	}
 	if next.SuccessSchema != nil {

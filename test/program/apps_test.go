@@ -254,7 +254,7 @@ steps:
 `)
 	h := newAppHost(t, folder, showsPages)
 	for _, said := range []string{h.call("think_plan", map[string]any{"workflow": "ships", "run_id": "r1"}), h.call("think_next", map[string]any{"run_id": "r1", "step_id": "sure"})} {
-		require.Contains(t, said, "with their own token: the step takes the answer of anna or ben")
+		require.Contains(t, said, "with their own token, since the step takes the answer of anna or ben")
 		require.NotContains(t, said, "app_approve")
 		require.NotContains(t, said, "approve r1")
 	}

@@ -48,10 +48,10 @@ steps:
 		return status, body
 	}
 	_, barred, _ := h.ask(browser(t), http.MethodGet, "/", nil, "Authorization", "Bearer "+tokens["carl"])
-	require.Contains(t, barred, "takes the answers of anna, ben, not of carl.")
+	require.Contains(t, barred, "takes the answers of anna, ben, not of carl. They answer in the hub, entered with their own token.")
 	require.NotContains(t, barred, `name="decision"`, "the inbox has a form for who may not answer")
 	_, barred, _ = h.ask(browser(t), http.MethodGet, "/runs/both/r1", nil, "Authorization", "Bearer "+tokens["carl"])
-	require.Contains(t, barred, "takes the answers of anna, ben, not of carl.")
+	require.Contains(t, barred, "takes the answers of anna, ben, not of carl. They answer in the hub, entered with their own token.")
 	require.NotContains(t, barred, `name="decision"`)
 	status, page = send("anna", "answer", url.Values{"step": {"agree"}, "digest": {digest[1]}, "decision": {"approve", "decline"}})
 	require.Equal(t, 422, status)
