@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"savant/internal/settings"
 	"savant/reasoning"
 	"savant/telemetry"
+	"savant/think/library"
 )
 
 // cacheFor is how long the result of a local tool that only reads answers the same call
@@ -155,13 +157,17 @@ func (a *App) recordAttempt(_ context.Context, failed reasoning.Attempt) {
 
 // Prompts reads the driver prompt, the personas and the rules of the agent.
 func (p agentProject) Prompts(context.Context) (agent.Prompts, error) {
+	return agentPrompts(p.Think.Library)
+}
+
+func agentPrompts(files *library.Library) (agent.Prompts, error) {
 	var read agent.Prompts
-	driver, complex, err := p.Think.Library.AgentPrompt()
+	driver, complex, err := files.AgentPrompt()
 	if err != nil {
 		return read, err
 	}
 	read.Driver = reasoning.Driver{Version: driver.Version, Hash: driver.Hash, Text: driver.PromptMD, Complex: complex}
-	whole, err := p.Think.Library.Prompts()
+	whole, err := files.Prompts()
 	if err != nil {
 		return read, err
 	}
@@ -169,5 +175,8 @@ func (p agentProject) Prompts(context.Context) (agent.Prompts, error) {
 	if err != nil {
 		return read, err
 	}
-	return read, json.Unmarshal(raw, &read)
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(raw, &read)); is {
+		return read, fault.New(fault.PromptNotFound, "prompts.yml: %s cannot be of the type %s", wrong.Field, wrong.Value)
+	}
+	return read, nil
 }

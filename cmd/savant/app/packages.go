@@ -102,6 +102,9 @@ func (a *App) Preview(ctx context.Context, folder string, pack packages.Package)
 // that they can be read.
 func (a *App) promptsSet(staged *library.Library) ([]string, error) {
 	after, err := staged.PromptTexts()
+	if err == nil {
+		_, err = agentPrompts(staged)
+	}
 	if err != nil {
 		return nil, err
 	}
