@@ -132,10 +132,10 @@ func Read(name string, text []byte, decode Decode) (*Draft, error) {
 	}
 	d.joinBranches()
 	d.quoteLines(string(text))
-	if err == nil && len(d.Steps) == 0 {
-		err = fault.New(fault.InvalidParams, "%s: no step was found in it: a procedure has lists, sentences, code blocks, jobs or nodes", name)
+	if len(d.Steps) == 0 {
+		return nil, fault.New(fault.InvalidParams, "%s: no step was found in it: a procedure has lists, sentences, code blocks, jobs or nodes", name)
 	}
-	return d, err
+	return d, nil
 }
 
 // maxQuote bounds a quote, in bytes: its beginning is enough to find the words.

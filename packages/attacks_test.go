@@ -41,6 +41,7 @@ func TestSources(t *testing.T) {
 		"ssh://git@host:22/owner/repo@v1":      {"ssh://git@host:22/owner/repo||v1", "owner/repo"},
 		"git@host:owner/repo.git//flows@v1":    {"git@host:owner/repo.git|flows|v1", "owner/repo/flows"},
 		"file:///srv/git/owner/repo@v1":        {"file:///srv/git/owner/repo||v1", "owner/repo"},
+		"https://[::1]:8443/o/r@v1":            {"https://[::1]:8443/o/r||v1", "o/r"},
 		"../folder":                            {"../folder||", "local/folder"},
 		"./some repo.tar.gz":                   {"./some repo.tar.gz||", "local/some-repo"},
 		"/abs/path/repo@v1":                    {"/abs/path/repo||v1", "local/repo"},

@@ -70,11 +70,12 @@ func ParseSource(text string) (Source, error) {
 	tag = strings.ReplaceAll(tag, escapedAt, "@")
 	address, folder := cutFolder(address)
 	source := Source{Address: address, Folder: folder, Tag: tag}
+	program, _, double := strings.Cut(address, "::")
 	switch {
 	case strings.HasPrefix(address, "-"):
 		return refused("an address does not begin with -")
-	case strings.Contains(address, "::"):
-		return refused("addresses that name a program (" + address[:strings.Index(address, "::")+2] + ") are not taken")
+	case double && !strings.Contains(program, "://"): // else it is a host of IPv6
+		return refused("addresses that name a program (" + program + "::) are not taken")
 	case tag != "" && (!tagName().MatchString(tag) || strings.Contains(tag, "..") || strings.Contains(tag, "//") || strings.HasSuffix(tag, ".lock") || strings.HasSuffix(tag, "/")):
 		return refused("this is no tag")
 	case folder != "" && (!filepath.IsLocal(filepath.FromSlash(folder)) || path.Clean(folder) != folder || strings.HasPrefix(folder, ".")):
