@@ -210,7 +210,7 @@ func (h *Hub) forked(r *http.Request, key state.Key) (fork state.Key, err error)
 	if _, err := h.changeable(r.Context(), key); err != nil {
 		return fork, err
 	}
-	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Workflow: key.Workflow, RunID: key.Run,
+	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "fork", Caller: visitorFrom(r).person(), Workflow: key.Workflow, RunID: key.Run,
 		FromStep: r.PostFormValue("from"), NewRunID: r.PostFormValue("new"), Adopt: r.PostFormValue("adopt") != ""})
 	switch blocked := blockedRun(err); {
 	case blocked != "":
@@ -331,7 +331,7 @@ func (h *Hub) verifyRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := verifyView{Workflow: key.Workflow, Run: key.Run, Verdict: "cannot be verified"}
-	out, err := audit.New(h.options.Think).Debug(r.Context(), audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
+	out, err := h.audit.Debug(r.Context(), audit.DebugInput{Action: "replay", Workflow: key.Workflow, RunID: key.Run})
 	if err != nil {
 		view.Damage = damageOf(err)
 	} else {

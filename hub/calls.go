@@ -277,7 +277,7 @@ func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	view := h.toolView(r, tool)
-	view.Fields = inputsOf(form.New(tool.InputSchema())).fields
+	view.Fields = argumentsOf(tool).fields
 	if called, is := refusalOf(r).form.(toolView); is {
 		view = called
 	}
@@ -291,6 +291,17 @@ func (h *Hub) showTool(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, status, "tool.html", page{Title: tool.Name, At: "tools", Live: live, View: view})
 }
 
+// argumentsOf returns the form of a tool's arguments. One that names none may be called without.
+func argumentsOf(tool engines.Tool) inputs {
+	in := inputsOf(form.New(tool.InputSchema()))
+	for i, each := range in.form.Fields() {
+		if each.Pointer == "" {
+			in.fields[i].Name, in.fields[i].Required = "arguments", false
+		}
+	}
+	return in
+}
+
 // callTool calls a tool with the values of its form, through the registry: its rules,
 // receipts and limits hold.
 func (h *Hub) callTool(w http.ResponseWriter, r *http.Request) {
@@ -299,7 +310,7 @@ func (h *Hub) callTool(w http.ResponseWriter, r *http.Request) {
 		h.showTool(w, r)
 		return
 	}
-	view, in := h.toolView(r, tool), inputsOf(form.New(tool.InputSchema()))
+	view, in := h.toolView(r, tool), argumentsOf(tool)
 	err := h.mayCall(r, tool)
 	filled, ok := in.read(r.PostForm)
 	view.Fields = in.fields

@@ -148,18 +148,17 @@ func (h *Hub) placeValue(path string, raw []byte) *capture {
 
 // compareView is the page that compares two runs of one workflow or of the agent.
 type compareView struct {
-	Left, Right     string // from the query: WORKFLOW/RUN, or the id of a run of the agent
-	Kind            string // workflow or agent
-	Problem         string
-	Choices         []choice
-	Both            []comparedRun
-	Facts           []comparedFact
-	Changes         *changesView
-	Agents          []comparedStep
-	AgentPager      pager
-	Only            bool
-	OnlyHref, Swap  url.Values
-	DifferentParams bool
+	Left, Right    string // from the query: WORKFLOW/RUN, or the id of a run of the agent
+	Kind           string // workflow or agent
+	Problem        string
+	Choices        []choice
+	Both           []comparedRun
+	Facts          []comparedFact
+	Changes        *changesView
+	Agents         []comparedStep
+	AgentPager     pager
+	Only           bool
+	OnlyHref, Swap url.Values
 }
 
 // choice is a run to compare with; Changed is when it last changed.

@@ -39,7 +39,6 @@ type drawing struct {
 	Drawn, Steps  int    // how many of the steps are drawn
 	Around        string // the step around which they are, unless all are drawn
 	Whole         url.Values
-	Legend        bool
 }
 
 // drawnNode is a step with its place; X and Y are its upper left corner.
@@ -107,7 +106,7 @@ func (h *Hub) artist(r *http.Request, s *scene, blocked string) *artist {
 
 // drawing lays out a scene.
 func (a *artist) drawing(s *scene) *drawing {
-	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes), Legend: s.Unit == "" && !s.NoRun}
+	out := &drawing{Workflow: s.Workflow, Steps: len(s.Nodes)}
 	chosen := a.stepsToDraw(s, out)
 	a.room -= len(chosen) * a.sizeOfStep(s)
 	var sizes []graph.Size

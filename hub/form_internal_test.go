@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"savant/engines"
 	"savant/think/form"
 )
 
@@ -16,5 +17,16 @@ func TestOptionsThatWereNotOffered(t *testing.T) {
 		in := inputsOf(asked)
 		_, ok := in.read(url.Values{"field.0": {sent}})
 		require.Equal(t, valid, ok, sent)
+	}
+}
+
+// A tool that names no arguments is called without any, by a form that is left empty.
+func TestAToolWithoutArguments(t *testing.T) {
+	for _, schema := range []string{`{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":"object","properties":{},"additionalProperties":false}`} {
+		in := argumentsOf(engines.Tool{Input: []byte(schema)})
+		filled, ok := in.read(url.Values{"field.0": {""}})
+		require.True(t, ok, schema)
+		_, given := in.form.Answer(filled)
+		require.False(t, given && len(filled) > 0, schema)
 	}
 }

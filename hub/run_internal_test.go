@@ -573,6 +573,8 @@ func TestTheButtonOfAFailedRunWorks(t *testing.T) {
 		}
 		answer := s.do(http.MethodPost, path+"/fork", form)
 		require.Equal(t, http.StatusSeeOther, answer.Code, answer.Body.String())
+		fork, _, _ := strings.Cut(answer.Header().Get("Location"), "?")
+		require.Contains(t, s.page("/runs?q="+filepath.Base(fork)), `<span class="kind">by hub</span>`, "who forked it")
 	}
 }
 
