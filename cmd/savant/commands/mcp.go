@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -25,14 +24,8 @@ func (p *program) mcpCommand() *cobra.Command {
 	return command
 }
 
-// starting is how long a server leaves its garbage: to collect the few megabytes of a start
-// takes a fifth of it.
-const starting = time.Second
-
 // serve serves one client until its stream or ctx ends, or clients over HTTP.
 func (p *program) serve(ctx context.Context, besideHub string) error {
-	usual := debug.SetGCPercent(400)
-	time.AfterFunc(starting, func() { debug.SetGCPercent(usual) })
 	if p.Settings.HTTP.Address != "" {
 		if besideHub != "" && besideHub != p.Settings.HTTP.Address {
 			return cli.UsageError("--hub: with --http the hub has the same address, " + terminal.Visible(p.Settings.HTTP.Address))
