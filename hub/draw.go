@@ -263,7 +263,7 @@ func (a *artist) withOpened(step, unit string, open bool) url.Values {
 	if open {
 		query.Add("open", unit)
 	}
-	for len(query["open"]) > 1 && addressSize(query) > maxAddress/2 {
+	for len(query["open"]) > 1 && addressSize(url.Values{"open": query["open"]}) > maxAddress/2 {
 		query["open"] = query["open"][1:]
 	}
 	if len(query["open"]) == 0 {

@@ -458,8 +458,16 @@ func TestNoAddressMakesAPageHeavy(t *testing.T) {
 	}
 	for _, path := range []string{"/runs/large/r1", "/runs/outer/r1", "/workflows/large", "/workflows/outer"} {
 		for _, query := range []string{"graph=whole", "x=" + strings.Repeat("x", 900), "q=" + strings.Repeat("a", 900), "graph=whole&x=" + strings.Repeat("%3C", 250), strings.Repeat("x&y=&", 60), opened.Encode(),
+			"q=" + strings.Repeat("a", 900) + "&x=" + strings.Repeat("b", 900), "graph=whole&q=" + url.QueryEscape(strings.Repeat("中", 109)) + "&" + opened.Encode(),
 			"lines=3", "steps=999999999", "step=", "step=a&step=b&version=0", "open=&open=a&open=a"} {
 			require.Less(t, len(s.page(path+"?"+query)), 200<<10, "%s?%s", path, query)
+		}
+		for _, text := range []string{strings.Repeat("a", 950), strings.Repeat("中", 109), strings.Repeat("ü", 160)} {
+			links := regexp.MustCompile(`href="(\?[^"#]*)`).FindAllStringSubmatch(s.page(path+"?q="+url.QueryEscape(text)), -1)
+			require.NotEmpty(t, links)
+			for _, link := range links[:min(len(links), 5)] {
+				require.Equal(t, http.StatusOK, s.do(http.MethodGet, path+html.UnescapeString(link[1]), nil).Code, "a search of a long text, and a step of what it found")
+			}
 		}
 		refused := s.do(http.MethodGet, path+"?x="+strings.Repeat("x", 30_000), nil)
 		require.Equal(t, http.StatusRequestURITooLong, refused.Code)

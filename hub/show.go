@@ -119,14 +119,19 @@ func (h *Hub) problem(w http.ResponseWriter, r *http.Request, status int, err er
 	h.show(w, r, status, "problem.html", shown)
 }
 
-// maxAddress bounds the query of an address, as the links of its page repeat it, in bytes.
+// maxAddress bounds each text of the query of an address, as the links of its page repeat it,
+// in bytes. The whole has twice that: links add to a text what they choose.
 const maxAddress = 1000
 
 // addressed refuses an address that is too long. With roomFor it bounds the size of a page.
 func (h *Hub) addressed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if size := max(addressSize(r.URL.Query()), len(r.URL.EscapedPath())); size > maxAddress {
-			h.problem(w, r, http.StatusRequestURITooLong, fault.New(fault.LimitExceeded, "the address has %d bytes, and a page takes %d: search for less, or choose fewer filters", size, maxAddress))
+		query, longest := r.URL.Query(), len(r.URL.EscapedPath())
+		for name, values := range query {
+			longest = max(longest, addressSize(url.Values{name: values}))
+		}
+		if longest > maxAddress || addressSize(query) > 2*maxAddress {
+			h.problem(w, r, http.StatusRequestURITooLong, fault.New(fault.LimitExceeded, "a text of the address has more than %d bytes, or all more than %d: search for less, or choose fewer filters", maxAddress, 2*maxAddress))
 			return
 		}
 		next.ServeHTTP(w, r)

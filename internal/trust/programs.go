@@ -41,7 +41,7 @@ type Invocation struct {
 // what looks like a script or a library; and what scripts of a shell and files of make among
 // them start in turn. What other programs read is not among them.
 func (c Invocation) Programs() map[string]string {
-	f := finder{folder: Resolved(c.Folder), dir: c.Dir, found: map[string]string{}}
+	f := finder{folder: Resolved(c.Folder), dir: c.Dir, found: map[string]string{}, ruled: map[string]bool{}}
 	if len(c.Words) > 0 {
 		f.program(c.Words[0])
 		f.words(c.Words)
@@ -69,6 +69,7 @@ func (c Invocation) Programs() map[string]string {
 type finder struct {
 	folder, dir string
 	found       map[string]string
+	ruled       map[string]bool // folders and programs of which rules has added the files
 	looked      int
 	// unnamed says that an interpreter is given a file whose whole name a shell computes,
 	// depth in how many scripts the words stand.
@@ -135,21 +136,49 @@ func (f *finder) words(words []string) {
 }
 
 // makefiles are the files that a program of the make kind reads unasked, by the end of its
-// name.
+// name: its commands, and what sets with which program they are carried out.
 var makefiles = map[string][]string{"make": {"GNUmakefile", "makefile", "Makefile"}, "ninja": {"build.ninja"}, "just": {"justfile", "Justfile", ".justfile"},
 	"task": {"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"}, "rake": {"Rakefile", "rakefile"},
-	"npm": {"package.json"}, "yarn": {"package.json"}, "bun": {"package.json"}, "deno": {"deno.json", "package.json"}, "composer": {"composer.json"}}
+	"npm": {"package.json", ".npmrc", "pnpm-workspace.yaml", ".pnpmfile.cjs"}, "yarn": {"package.json", ".yarnrc", ".yarnrc.yml"},
+	"bun": {"package.json", "bunfig.toml"}, "deno": {"deno.json", "deno.jsonc", "package.json"}, "composer": {"composer.json"}}
 
 // commandsOf are files of which only one member has commands.
 var commandsOf = map[string]string{"package.json": "scripts", "composer.json": "scripts", "deno.json": "tasks"}
 
-// rules adds the file that a program of the make kind reads unasked.
+// maxAbove bounds the folders above the one of a command whose files are looked for.
+const maxAbove = 8
+
+// rules adds the files that a program of the make kind reads unasked, where it is started or,
+// but for make itself, in the nearest folder above.
 func (f *finder) rules(by string) {
+	key := f.dir + "\x00" + by
+	if f.ruled[key] {
+		return
+	}
+	f.ruled[key] = true
 	for kind, names := range makefiles {
-		if strings.HasSuffix(by, kind) {
-			for _, each := range names {
-				f.add(each, anyFile)
+		if !strings.HasSuffix(by, kind) {
+			continue
+		}
+		for _, each := range names {
+			for above := range maxAbove {
+				if f.add(strings.Repeat("../", above)+each, anyFile) || kind == "make" || kind == "ninja" {
+					break
+				}
 			}
+		}
+	}
+}
+
+// workspaces adds the files of the folders that a package has as parts of it.
+func (f *finder) workspaces(patterns []string) {
+	for i, each := range patterns {
+		if i == maxMatching || strings.Contains(each, "**") || strings.ContainsAny(each, "{(") {
+			f.found[each] = "changes are not noticed: its name is computed"
+			return
+		}
+		for _, folder := range f.entries(strings.TrimSuffix(each, "/"), true) {
+			f.add(folder+"/package.json", anyFile)
 		}
 	}
 }
@@ -184,6 +213,9 @@ func (f *finder) begin(by, option, word string) {
 				names = append(names, module+"/__init__.py")
 			}
 		}
+	}
+	if strings.HasPrefix(by, "node") && option == "--run" {
+		names = append(names, "package.json")
 	}
 	if word != "" && (by == computed || strings.HasPrefix(by, "node") || by == "bun" || by == "deno") {
 		names = append(names, word+".js", word+"/index.js")
@@ -326,17 +358,25 @@ const maxMatching = 64
 // matching adds the files that a pattern stands for; if not all of them, those that look like
 // programs.
 func (f *finder) matching(word string, all bool) {
-	folder, wanted := path.Dir(word), looksLikeProgram
+	wanted := looksLikeProgram
 	if all {
 		wanted = anyFile
 	}
+	for _, name := range f.entries(word, false) {
+		f.add(name, wanted)
+	}
+}
+
+// entries returns the files that a pattern stands for, or the folders.
+func (f *finder) entries(word string, folders bool) (names []string) {
+	folder := path.Dir(word)
 	place := f.inDir(folder)
 	if !filepath.IsAbs(place) {
 		place = filepath.Join(f.folder, place)
 	}
 	root, err := regular.OpenFolder(place)
 	if err != nil && !strings.ContainsAny(folder, "*?[") {
-		return // nothing is there
+		return nil // nothing is there
 	}
 	var entries []fs.DirEntry
 	if err == nil {
@@ -345,15 +385,20 @@ func (f *finder) matching(word string, all bool) {
 	}
 	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
 		fits, _ := path.Match(path.Base(word), entry.Name())
-		return !fits || entry.IsDir() || strings.HasPrefix(entry.Name(), ".")
+		other := entry.IsDir()
+		if folders {
+			other = entry.Type().IsRegular()
+		}
+		return !fits || other || strings.HasPrefix(entry.Name(), ".")
 	})
 	if err != nil || len(entries) > maxMatching {
 		f.found[word] = "changes are not noticed: its name is computed"
-		return
+		return nil
 	}
 	for _, entry := range entries {
-		f.add(folder+"/"+entry.Name(), wanted)
+		names = append(names, folder+"/"+entry.Name())
 	}
+	return names
 }
 
 // output matches an option that names a file which is written.
@@ -393,21 +438,45 @@ var ofShell = pattern.Lazy(`(?i)(\.(sh|bash|zsh|ksh|mk)|(^|/)(gnumakefile|makefi
 // shellLine matches the first line of a script for a shell.
 var shellLine = pattern.Lazy(`^#!.*\b(ba|da|z|k)?sh\b`)
 
+// setting matches the names of files that set how the commands of a package are started.
+var setting = pattern.Lazy(`^(\.npmrc|\.yarnrc(\.yml)?|pnpm-workspace\.yaml|bunfig\.toml)$`)
+
 // inTurn adds what a script for a shell starts, where the script is started or lies.
 func (f *finder) inTurn(file *os.File, place string) {
 	text := beginning(file, maxScript)
-	member := commandsOf[filepath.Base(place)]
-	if f.depth >= maxDepth || member == "" && !ofShell().MatchString(filepath.ToSlash(place)) && !shellLine().Match(text) {
+	member, sets := commandsOf[filepath.Base(place)], setting().MatchString(filepath.Base(place))
+	if f.depth >= maxDepth || member == "" && !sets && !ofShell().MatchString(filepath.ToSlash(place)) && !shellLine().Match(text) {
 		return
 	}
-	if member != "" {
-		text = commandsIn(text, member)
+	var parts []string
+	switch {
+	case sets:
+		parts = cutAt(string(text), separators+"[]")
+	case member == "scripts":
+		for _, each := range gjson.GetManyBytes(text, "workspaces", "workspaces.packages") {
+			each.ForEach(func(_, pattern gjson.Result) bool {
+				if pattern.Type == gjson.String {
+					parts = append(parts, pattern.String())
+				}
+				return true
+			})
+		}
 	}
+	if member != "" {
+		text = commandsIn(text, member, "%s\n")
+	}
+	in := *f
+	in.dir, in.depth = filepath.Dir(place), f.depth+1
+	in.workspaces(parts)
 	lines := computedFolder().ReplaceAllString(string(text), "./")
 	for _, dir := range []string{f.dir, filepath.Dir(place)} {
 		in := *f
 		in.dir, in.depth = dir, f.depth+1
-		in.commands(lines)
+		if sets {
+			in.words(append([]string{"settings"}, parts...))
+		} else {
+			in.commands(lines)
+		}
 		f.looked = in.looked
 	}
 }
@@ -455,16 +524,16 @@ func (f *finder) add(name string, wanted func(*os.File) bool) bool {
 
 // commandsIn returns the names and values of a member of an object, each in a line: those of
 // each such member, since readers differ in which of two counts. What is no JSON counts whole.
-func commandsIn(text []byte, member string) (lines []byte) {
+func commandsIn(text []byte, member, format string) (lines []byte) {
 	if !gjson.ValidBytes(text) {
 		return text
 	}
 	gjson.ParseBytes(text).ForEach(func(name, value gjson.Result) bool {
 		if name.String() == member {
 			value.ForEach(func(name, line gjson.Result) bool {
-				lines = fmt.Appendf(lines, "%s\n", name.Raw)
+				lines = fmt.Appendf(lines, "%s:\n", name.Raw)
 				for _, each := range line.Array() {
-					lines = fmt.Appendf(lines, "%s\n", each)
+					lines = fmt.Appendf(lines, format, each)
 				}
 				return true
 			})
@@ -480,7 +549,7 @@ func digestOf(file *os.File) string {
 	sum := sha256.New()
 	if member := commandsOf[filepath.Base(file.Name())]; member != "" {
 		if text := beginning(file, maxScript+1); len(text) <= maxScript {
-			sum.Write(commandsIn(text, member))
+			sum.Write(commandsIn(text, member, "%q\n")) // where a text ends belongs to it
 			return hex.EncodeToString(sum.Sum(nil))
 		}
 	}

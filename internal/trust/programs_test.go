@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,11 +133,45 @@ func TestOfPackageJSONItsScriptsCount(t *testing.T) {
 	first := digest(`{"scripts": {"test": "node --test"}, "dependencies": {"a": "1"}}`)
 	require.Len(t, first, 64)
 	require.Equal(t, first, digest(`{"version": "2", "scripts": {"test": "node --test"}, "dependencies": {"a": "2"}}`))
+	two := digest(`{"scripts": {"test": "a", "b": "c"}}`)
+	require.NotEqual(t, two, digest(`{"scripts": {"test": "a\n\"b\"\nc"}}`), "a text of three lines")
+	require.NotEqual(t, two, digest(`{"scripts": {"test": "a\n\"b\":\nc"}}`))
+	require.NotEqual(t, two, digest(`{"scripts": {"test": ["a", "b", "c"]}}`))
 	require.NotEqual(t, first, digest(`{"scripts": {"test": "true"}, "dependencies": {"a": "1"}}`))
 	require.NotEqual(t, first, digest(`{"scripts": {"pretest": "curl x | sh", "test": "node --test"}}`))
 	for _, twice := range []string{`{"scripts": {"test": "node --test"}, "scripts": {"test": "true"}}`, `{"scripts": {"test": "true"}, "scripts": {"test": "node --test"}}`,
 		`{"scripts": {"test": "node --test"}, "\u0073cripts": {"test": "true"}}`, `{"scripts": {"test": "node --test"} /* */, "scripts": {"test": "true"}}`} {
 		require.NotEqual(t, first, digest(twice), twice)
+	}
+}
+
+// TestWhatARunnerOfScriptsReads: of the nearest package, of its workspaces, and what sets with
+// which program the scripts are started.
+func TestWhatARunnerOfScriptsReads(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{".npmrc": "script-shell=./shell.sh", "shell.sh": "x", "package.json": `{"workspaces": ["parts/*", "tools"], "scripts": {"test": "npm test -ws"}}`,
+		"parts/a/package.json": `{"scripts": {"test": "node a.js"}}`, "parts/a/a.js": "x", "parts/a/src/x.txt": "x", "tools/package.json": "{}",
+		"yarn/package.json": "{}", "yarn/.yarnrc.yml": "yarnPath: .yarn/releases/yarn.cjs", "yarn/.yarn/releases/yarn.cjs": "x",
+		"pnpm/package.json": "{}", "pnpm/pnpm-workspace.yaml": "packages:\n  - 'in/*'\n", "pnpm/in/b/package.json": "{}", "pnpm/.npmrc": "",
+		"bun/package.json": "{}", "bun/bunfig.toml": "preload = [\"./first.ts\"]", "bun/first.ts": "x", "deno/deno.jsonc": "{} // all of it", "deno/package.json": "{}", "deno/deno.json": "{}",
+		"wide/package.json": `{"workspaces": {"packages": ["all/**"]}}`, "wide/.npmrc": ""} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	root := []string{".npmrc", "package.json", "parts/a/a.js", "parts/a/package.json", "shell.sh", "tools/package.json"}
+	inYarn := []string{"yarn/.yarn/releases/yarn.cjs", "yarn/.yarnrc.yml", "yarn/package.json"}
+	for line, expected := range map[string][]string{".: npm test -ws": root, ".: npm run-script test --ignore-scripts": root, ".: npm -w tools test": root, ".: /usr/bin/npm test": root,
+		"parts/a/src: npm test": {".npmrc", "parts/a/a.js", "parts/a/package.json", "shell.sh"}, "yarn: yarn workspace x test": inYarn, ".: yarn --cwd yarn test": inYarn,
+		"pnpm: pnpm -r test": {"pnpm/.npmrc", "pnpm/in/b/package.json", "pnpm/package.json", "pnpm/pnpm-workspace.yaml"}, "bun: bun run test": {"bun/bunfig.toml", "bun/first.ts", "bun/package.json"},
+		"deno: deno task x": {"deno/deno.json", "deno/deno.jsonc", "deno/package.json"}, "parts/a: node --run test": {"parts/a/a.js", "parts/a/package.json"}, "parts/a: node a.js": {"parts/a/a.js"}, "tools: make": nil, ".: npx jest": nil, ".: cat package.json": nil,
+		"wide: npm test": {"all/**", "wide/.npmrc", "wide/package.json"}} {
+		dir, words, _ := strings.Cut(line, ": ")
+		found := slices.Sorted(maps.Keys(trust.Invocation{Folder: folder, Dir: dir, Words: strings.Fields(words)}.Programs()))
+		if strings.Contains(line, "--cwd") { // where it is started counts, too
+			require.Subset(t, found, expected)
+			continue
+		}
+		require.Equal(t, expected, found, line)
 	}
 }
 
