@@ -52,7 +52,7 @@ func subjects() []subject {
 
 // ofGit fits a command of git, behind its options.
 func ofGit(command string) *regexp.Regexp {
-	return regexp.MustCompile(`\bgit([\s"',]+(-[cC][\s"',]+\S+|-\S+))*[\s"',]+` + command + `($|[\s"',;)])`)
+	return regexp.MustCompile(`\bgit(\.exe)?([\s"',]+(-(c|C|-git-dir|-work-tree)([\s,]*["'][\s"',]*[^"']*["']|[\s"',]+\S+)|-\S+))*[\s"',]+` + command + `($|[\s"',;)<>])`)
 }
 
 // doubt marks sentences that assert nothing of the session: wishes, conditions, questions, what
@@ -64,6 +64,12 @@ var doubt = pattern.Lazy(`(?i)(\b(not|no|never|if|whether|should|will|would|coul
 // reading fits a command that shows or changes files, whose words are no programs, and one that
 // only says what it would do.
 var reading = pattern.Lazy(`^[\s"'(\[]*(cat|ls|grep|rg|ag|echo|printf|rm|mkdir|touch|cp|mv|cd|find|fd|head|tail|less|sed|awk|vim?|nano|code|chmod|diff|wc|tree|git (add|diff|log|show|status|checkout|grep|rm|mv)|which|man)\b|[\s"'](-list|--(dry-run|collect-only|list\w*|no-run|help|version))\b`)
+
+// message fits what a commit says, and failing a count of none that failed.
+var (
+	message = pattern.Lazy(`(-\w*m|--message)[\s,=\\]*["'][\s"',\\]*[^"'\\]*`)
+	failing = pattern.Lazy(`(?i)\b(0|zero) (tests? )?fail\w*`)
+)
 
 // hiding fits a call that carries out what its words do not name: a task, a script, another
 // machine or another agent. It may have done what is asserted.
@@ -123,7 +129,7 @@ type linter struct {
 
 // judge judges a sentence that asserts something.
 func (l *linter) judge(line int, sentence string) {
-	if strings.ContainsAny(sentence, "`\">|") || doubt().MatchString(sentence) {
+	if strings.ContainsAny(sentence, "`\">|") || doubt().MatchString(failing().ReplaceAllString(sentence, "")) {
 		return
 	}
 	for _, each := range l.subjects {
@@ -141,7 +147,7 @@ func (s subject) ran(line string) bool { return runs(line, s.call) }
 // runs reports whether a part of a line of a shell that does not only read fits a pattern.
 func runs(line string, pattern *regexp.Regexp) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|;&\n", r) }), func(part string) bool {
-		return !reading().MatchString(part) && pattern.MatchString(part)
+		return !reading().MatchString(message().ReplaceAllString(part, "")) && pattern.MatchString(part)
 	})
 }
 

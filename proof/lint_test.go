@@ -115,11 +115,21 @@ func TestWhatIsAssertedIsLookedFor(t *testing.T) {
 			require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict, command)
 		}
 	}
-	for _, command := range []string{"git -C x push", "git -c a.b=c push origin HEAD", "git --no-pager push -u origin x"} {
+	for _, command := range []string{"git -C x push", "git -c a.b=c push origin HEAD", "git --no-pager push -u origin x", `git -C "C:/My Project" push`, `["git","-C","a b","push"]`, "git.exe push", "git push>log"} {
 		events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: I've pushed the branch"))
 		require.Equal(t, proof.Witnessed, proof.Lint(events)[0].Verdict, command)
 	}
-	events, _ := proof.ReadLog(session("do: Bash go test ./... || true", "ok", "say: All tests pass."))
+	for _, command := range []string{`git commit -m "add --version"`, `git commit -am 'support --dry-run'`, `["git","commit","-m","say --help"]`} {
+		events, _ := proof.ReadLog(session("do: Bash "+command, "ok", "say: I committed the change"))
+		require.Equal(t, proof.Witnessed, proof.Lint(events)[0].Verdict, command)
+	}
+	for _, said := range []string{"All tests pass with 0 failures", "12 tests pass, 0 failed", "The tests pass (zero tests failed)"} {
+		events, _ := proof.ReadLog(session("do: Bash ls", "ok", "say: "+said))
+		require.Len(t, proof.Lint(events), 1, said)
+	}
+	events, _ := proof.ReadLog(session("do: Bash git commit -m 'x' --dry-run", "ok", "say: I committed the change"))
+	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
+	events, _ = proof.ReadLog(session("do: Bash go test ./... || true", "ok", "say: All tests pass."))
 	require.Empty(t, proof.Lint(events), "its end says nothing")
 	events, _ = proof.ReadLog(session("do: Bash echo 'git push' >notes", "ok", "say: I've pushed the branch"))
 	require.Equal(t, proof.Unwitnessed, proof.Lint(events)[0].Verdict)
