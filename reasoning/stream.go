@@ -73,7 +73,7 @@ func BrokeOff(answer []byte, begun bool) string {
 	text := bytes.TrimSpace(answer)
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
 	switch {
-	case err == nil, len(answer) > MaxAnswer:
+	case err == nil, len(answer) > MaxAnswer && len(text) > 0:
 		return ""
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "ended its answer too early"
@@ -89,8 +89,8 @@ func readLines(from io.Reader, sent http.Header, observer Observer) (json.RawMes
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); err != nil {
 			rest, _ := io.ReadAll(io.LimitReader(io.MultiReader(decoder.Buffered(), from), MaxAnswer))
-			if broke := BrokeOff(rest, begun); broke != "" {
-				return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it %s", hide(broke, sent))}
+			if broke := BrokeOff([]byte(hide(string(rest), sent)), begun); broke != "" { // hidden before it is cut
+				return nil, &Temporary{Err: fault.New(fault.ReasoningUnavailable, "it %s", broke)}
 			}
 			return nil, fault.New(fault.InvalidIntent, "a line of its answer is not JSON")
 		}

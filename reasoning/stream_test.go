@@ -87,6 +87,17 @@ func TestAnAnswerInLines(t *testing.T) {
 	}
 }
 
+// TestAPageThatQuotesTheToken: what is cut does not show the beginning of a secret.
+func TestAPageThatQuotesTheToken(t *testing.T) {
+	for at := range 30 {
+		page := "<html>" + strings.Repeat("x", 470+at) + " " + token
+		transport := overHTTP(t, lines(`{"text":"a"}`+"\n"+page), 0).Transport()
+		_, err := reasoning.New(reasoning.Options{Transport: transport, Remote: true}).Decide(t.Context(), question, reasoning.NewObserved(func(string) {}))
+		require.ErrorContains(t, err, "broke off its answer with <html>")
+		require.NotContains(t, err.Error(), token[:4])
+	}
+}
+
 // TestABodyThatBreaksOff: without a length, a lost connection looks like the end of the answer.
 func TestABodyThatBreaksOff(t *testing.T) {
 	const whole = `{"action":"finish","final":"done","reasoning":"{}"}`

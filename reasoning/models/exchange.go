@@ -13,6 +13,7 @@ import (
 
 	"savant/internal/eventstream"
 	"savant/internal/jsonvalue"
+	"savant/internal/redact"
 	"savant/reasoning"
 )
 
@@ -170,7 +171,7 @@ func (s *service) part(answer []byte, into taker) error {
 // A page of HTML is that of another path.
 func (s *service) undocumented(answer []byte, begun bool) error {
 	err := s.failed("sent an answer that is not its documented JSON")
-	switch text, broke := bytes.TrimSpace(answer), reasoning.BrokeOff(answer, begun); {
+	switch text, broke := bytes.TrimSpace(answer), reasoning.BrokeOff([]byte(redact.FromLength(1, s.key).Text(string(answer))), begun); {
 	case broke != "":
 		return &reasoning.Temporary{Err: s.failed(broke)}
 	case text[0] == '<':
@@ -243,13 +244,15 @@ func (s *service) events(from io.Reader, into taker) error {
 		for text := jsonvalue.WithoutNaN(next.Text); len(text) > 0; text = bytes.TrimSpace(text) {
 			var object json.RawMessage
 			decoder := json.NewDecoder(bytes.NewReader(text))
-			line, behind, _ := bytes.Cut(text, []byte("\n"))
-			switch opening := text[0] == '{'; {
-			case decoder.Decode(&object) == nil:
+			if decoder.Decode(&object) == nil {
 				if err := s.part(object, into); err != nil {
 					return err
 				}
 				text = text[decoder.InputOffset():]
+				continue
+			}
+			line, behind, _ := bytes.Cut(text, []byte("\n"))
+			switch opening := text[0] == '{'; {
 			case bytes.HasPrefix(text, []byte(endOfEvents)):
 				into.taken().ended = true
 				return nil

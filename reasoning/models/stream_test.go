@@ -241,6 +241,31 @@ func TestAnAnswerThatAnotherProgramEnds(t *testing.T) {
 	}
 }
 
+// An answer of white space alone is none, and a page that quotes the key does not show its beginning.
+func TestAnswersWithoutSense(t *testing.T) {
+	answers := func(body string, observed models.Prompt) error {
+		_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {
+			w.(http.Flusher).Flush() // without a length
+			_, _ = io.WriteString(w, body)
+		}).Generate(t.Context(), observed)
+		return err
+	}
+	require.ErrorAs(t, answers(strings.Repeat(" ", reasoning.MaxAnswer+1), prompt), new(*reasoning.Temporary))
+	for at := range 30 {
+		err := answers("data: {\"choices\":[]}\n\ndata: upstream "+strings.Repeat("x", 470+at)+" "+key+"\n\n", hear(new([]string)))
+		require.ErrorContains(t, err, "broke off its answer with upstream x")
+		require.NotContains(t, err.Error(), key[:4])
+	}
+}
+
+// An event of many objects is read in a time that grows like its size: this took minutes.
+func TestAnEventOfManyObjects(t *testing.T) {
+	_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "data: "+strings.Repeat(" {}", 1<<19)+strings.Repeat(" ", 16<<20)+"x\n\n")
+	}).Generate(t.Context(), hear(new([]string)))
+	require.ErrorAs(t, err, new(*reasoning.Temporary))
+}
+
 func TestAStreamOfAnError(t *testing.T) {
 	for model, body := range map[string]string{
 		"anthropic:m": "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n",

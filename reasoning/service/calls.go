@@ -263,7 +263,7 @@ func propertiesOf(tool reasoning.Tool) map[string]gjson.Result {
 }
 
 var (
-	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*?)(?:\.call)?\(`)
+	pythonCall = pattern.Lazy(`([A-Za-z_][\w.:-]*)\(`)
 	// behindCall matches what may follow a call in Python.
 	behindCall = pattern.Lazy("^[ \t]*(?:$|[\n\r\\])}<;`]|,\\s*[A-Za-z_][\\w.:-]*\\()")
 )
@@ -275,7 +275,11 @@ func pythonCalls(text string, tools []reasoning.Tool) string {
 	objects := spans(source, false)
 	var out strings.Builder
 	for _, at := range pythonCall().FindAllStringSubmatchIndex(source, -1) {
-		tool, known := offeredTool(source[at[2]:at[3]], tools)
+		name := source[at[2]:at[3]]
+		tool, known := offeredTool(name, tools)
+		if !known {
+			tool, known = offeredTool(strings.TrimSuffix(name, ".call"), tools) // as Llama writes it
+		}
 		if !known || at[0] < from || tries == maxTries || inside(objects, at[0]) {
 			continue
 		}

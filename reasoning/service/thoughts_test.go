@@ -351,11 +351,14 @@ func TestCallsInPython(t *testing.T) {
 		}
 		require.Equal(t, want, got, text)
 	}
+	intent, err := service.Parse(`api.call(url="x")`, []reasoning.Tool{{Name: "api"}, {Name: "api.call"}})
+	require.NoError(t, err)
+	require.Equal(t, "api.call", intent.AllCalls()[0].ToolName, "a tool of that name comes first")
 	for _, text := range []string{"I would call git_log(limit=1) here.", "[git_log(limit=1", "git_log(\"x\")", "[git_log(limit=)]", "[nothing(limit=1)]", `[git_log(limit="half)]`, "[git_log(1, limit=2)]"} {
 		_, err := service.Parse(text, tools)
 		require.ErrorIs(t, err, fault.InvalidIntent, text)
 	}
-	intent, err := service.Parse(`{"action":"finish","final":"call\n[git_log(limit=1)]"}`, tools)
+	intent, err = service.Parse(`{"action":"finish","final":"call\n[git_log(limit=1)]"}`, tools)
 	require.NoError(t, err)
 	require.Equal(t, "call\n[git_log(limit=1)]", intent.Final)
 }
