@@ -338,7 +338,7 @@ func functions() template.FuncMap {
 		"markStep":  markStep,
 		"items":     func(query url.Values, id string) template.URL { return queryWith(query, "q", id+"_") },
 		"line":      lineHref,
-		"brief":     func(text any) string { return fault.Cut(fmt.Sprint(text), captureShown) }, // after secrets are taken out,
+		"brief":     func(text any) string { return fault.Cut(fmt.Sprint(text), captureShown) }, // after secrets are taken out
 		"cause":     think.Cause,
 		"markdown":  markdown.HTML,
 		"formatted": markdown.Formatted,
