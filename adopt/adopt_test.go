@@ -348,6 +348,7 @@ func TestALongDocument(t *testing.T) {
 
 func FuzzPage(f *testing.F) {
 	f.Add(skill)
+	f.Add("Build it. Is it so?\n\n1.")
 	f.Fuzz(func(_ *testing.T, text string) {
 		if draft, err := adopt.Read("a.md", []byte(text), flow.ReadForeignYAML); err == nil {
 			draft.Workflow("a.md")

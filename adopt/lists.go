@@ -85,11 +85,10 @@ func (p *page) answers(block ast.Node) string {
 	}
 	var said []string
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
-		words := p.words(item.FirstChild())
-		if item.ChildCount() != 1 || !otherBranch().MatchString(words) {
+		if item.ChildCount() != 1 || !otherBranch().MatchString(p.words(item.FirstChild())) {
 			return ""
 		}
-		said = append(said, strings.TrimRight(words, ".")+".")
+		said = append(said, strings.TrimRight(p.words(item.FirstChild()), ".")+".")
 	}
 	return strings.Join(said, " ")
 }
