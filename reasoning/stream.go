@@ -73,7 +73,7 @@ func BrokeOff(answer []byte, begun bool) string {
 	text := bytes.TrimSpace(answer)
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage))
 	switch {
-	case err == nil, len(answer) > MaxAnswer && len(text) > 0:
+	case err == nil, len(answer) > MaxAnswer:
 		return ""
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "ended its answer too early"

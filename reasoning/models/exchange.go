@@ -174,6 +174,8 @@ func (s *service) undocumented(answer []byte, begun bool) error {
 	switch text, broke := bytes.TrimSpace(answer), reasoning.BrokeOff([]byte(redact.FromLength(1, s.key).Text(string(answer))), begun); {
 	case broke != "":
 		return &reasoning.Temporary{Err: s.failed(broke)}
+	case len(text) == 0: // more white space than an answer may have
+		return &reasoning.Temporary{Err: err}
 	case text[0] == '<':
 		return &reasoning.Refused{Status: http.StatusNotFound, Err: err}
 	case text[0] != '{' && passes().Match(text): // a proxy's
