@@ -68,7 +68,8 @@ browser: ## the pages of the hub in a real browser; needs chromium, and npm for 
 		npm install --no-progress --silent --prefix "$$scratch" axe-core@4.14.1 $(HOST) && export SAVANT_AXE="$$scratch/node_modules/axe-core/axe.min.js" && \
 		printf 'export * from "@modelcontextprotocol/ext-apps/app-bridge"; export {Client} from "@modelcontextprotocol/client";' >"$$scratch/host.js" && \
 		export SAVANT_APP_BRIDGE="$$scratch/bridge.js" && "$$scratch/node_modules/.bin/esbuild" --log-level=error --bundle --format=esm --outfile="$$SAVANT_APP_BRIDGE" "$$scratch/host.js"; fi && \
-		SAVANT_BROWSER_TESTS=1 go test -vet=off -timeout 30m -count=1 -parallel 4 $(TESTFLAGS) ./test/browser ./proof
+		export SAVANT_BROWSER_TESTS=1 && go test -vet=off -timeout 30m -count=1 -run '^TestThePage' $(TESTFLAGS) ./proof && \
+		go test -vet=off -timeout 30m -count=1 -parallel 4 $(TESTFLAGS) ./test/browser
 
 pictures: ## pictures of the pages of the hub, in bin/pictures; those of docs/ are made anew
 	SAVANT_BROWSER_TESTS=1 SAVANT_PICTURES='$(CURDIR)/bin/pictures' go test -count=1 -run TestPictures ./test/browser
