@@ -561,8 +561,8 @@ func TestAFormThatBlocksARun(t *testing.T) {
 	require.Equal(t, "/runs/later/l1?said=reset", post("/runs/later/l1/reset", url.Values{"to": {"v2"}}))
 }
 
-// TestTheButtonOfAFailedRunWorks: it begins before the answer that failed, of an item as of a
-// step; where Savant decided there is none, and the file has to be another.
+// TestTheButtonOfAFailedRunWorks: the new run begins before the answer that failed, of a step or
+// of an item of a loop. A run that failed without an answer is forked under the present file.
 func TestTheButtonOfAFailedRunWorks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "asserts", "steps:\n  - {id: one, call: flow.set, input_template: {value: 1}}\n  - {id: bad, call: flow.assert, deps: [one], input_template: {that: false, message: no}}\n",

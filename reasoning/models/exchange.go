@@ -58,7 +58,7 @@ func (c *partialAnswer) wrote(text string) {
 	}
 }
 
-// callAt returns the latest call with a number, and adds it if there is none. A part that has
+// callAt returns the latest call with a number, and adds a call if no call has it. A part that has
 // a name and another id begins a new call, because some services give all calls one number.
 // Only the last MaxCalls calls are searched: an intent has no more.
 func (c *partialAnswer) callAt(number int, id, name string) *call {
@@ -203,13 +203,13 @@ func (s *service) parts(answer io.Reader, into taker) error {
 	return &reasoning.Temporary{Err: s.failed("ended its answer too early")}
 }
 
-// firstByte returns the first byte that is no white space, and leaves it to be read; 0 if there
-// is none.
+// firstByte returns the first byte that is not white space, without taking it from the reader. It
+// returns 0 where nothing but white space is left.
 func firstByte(from *bufio.Reader) byte {
 	for {
 		next, err := from.ReadByte()
 		if err != nil || !bytes.Contains([]byte(" \t\r\n\ufeff"), []byte{next}) {
-			_ = from.UnreadByte() // at the end there is none
+			_ = from.UnreadByte() // fails only at the end, where no byte was read
 			return next
 		}
 	}

@@ -241,7 +241,7 @@ func TestAnAnswerThatAnotherProgramEnds(t *testing.T) {
 	}
 }
 
-// An answer of white space alone is none, and a page that quotes the key does not show its beginning.
+// An answer of white space alone is refused, and a page that quotes the key does not show its beginning.
 func TestAnswersWithoutSense(t *testing.T) {
 	answers := func(body string, observed models.Prompt) error {
 		_, err := open(t, "openai:m", func(w http.ResponseWriter, _ *http.Request) {

@@ -175,8 +175,9 @@ func agentPrompts(files *library.Library) (agent.Prompts, error) {
 	if err != nil {
 		return read, err
 	}
-	if wrong, is := errors.AsType[*json.UnmarshalTypeError](json.Unmarshal(raw, &read)); is {
-		return read, fault.New(fault.PromptNotFound, "prompts.yml: %s cannot be of the type %s", wrong.Field, wrong.Value)
+	err = json.Unmarshal(raw, &read)
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		err = fault.New(fault.PromptNotFound, "prompts.yml: %s cannot be of the type %s", wrong.Field, wrong.Value)
 	}
-	return read, nil
+	return read, err
 }

@@ -21,7 +21,7 @@ type guardedFiles struct {
 	regularFiles
 	bundled fs.FS
 	folder  *trust.Folder
-	// origin returns the package of a file; nil: there is none.
+	// origin returns the package of a file. It is nil where the files are of no package.
 	origin func(file string) string
 }
 
